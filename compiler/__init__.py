@@ -1,0 +1,1 @@
+"""Command lines, the compile session, reports: all that touches files, processes and terminals."""

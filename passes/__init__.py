@@ -1,0 +1,1 @@
+"""Passes over iree.compiler.ir; one a file, with a lit test of its name."""

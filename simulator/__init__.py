@@ -1,0 +1,1 @@
+"""Dataflow simulator: workloads, targets, programs, timelines. Knows neither MLIR nor IREE."""

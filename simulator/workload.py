@@ -1,0 +1,195 @@
+"""What there is to compute: kernels, and the host program that launches them.
+
+Everything here is plain, frozen data. Sizes may be symbolic (`symbolic.Expr`): a kernel's sizes
+are over its launch constants `constant0`, `constant1`, ...; a launch gives each of those as a
+size over the function's symbols (`input0.0` is dimension 0 of the first argument).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from xpu_shark.simulator.symbolic import Expr
+
+State = Literal["modelled", "partial", "unmodelled"]
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all workload data."""
+
+
+class Tensor(Struct, kw_only=True):
+    """One array that a kernel touches.
+
+    `global` tensors live in device memory; `shape` is then the part that the kernel reads or
+    writes, and `contiguous` how many elements of it lie next to each other at least (0: all).
+    `local` tensors pass between the nests of one kernel. `constant` ones cost no traffic.
+    """
+
+    shape: tuple[int | Expr, ...]
+    element: str
+    storage: Literal["global", "local"]
+    contiguous: int | Expr = 0
+
+
+class Index(Struct, kw_only=True):
+    """Position along one tensor dimension: sum of coefficient x loop dim, or known at run time."""
+
+    terms: tuple[tuple[int, int], ...] = ()  # (loop dim, coefficient)
+    indirect: bool = False
+
+
+class Access(Struct, kw_only=True):
+    """One operand of a nest: `tensor` is an index into `Kernel.tensors`, one `Index` a dimension.
+
+    With an indirect index the elements touched are one run per point of the loop dims in
+    `terms` of that index: what a gather or scatter does.
+    """
+
+    tensor: int
+    map: tuple[Index, ...]
+
+
+class Dim(Struct, kw_only=True):
+    """One loop of a nest."""
+
+    extent: int | Expr
+    kind: Literal["parallel", "reduction"]
+
+
+class Work(Struct, kw_only=True):
+    """`count` operations of one kind a point: madd, add, mul, max, compare, exp, convert, ..."""
+
+    kind: str
+    element: str
+    count: int = 1
+
+
+class Contraction(Struct, kw_only=True):
+    """Which loop dims a matrix unit sees as what; `lhs` and `rhs` index `Nest.reads`.
+
+    Convolutions are contractions too: filter taps and input channels are `k`, output
+    positions `m`, output channels `n`, groups `batch`.
+    """
+
+    batch: tuple[int, ...]
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    k: tuple[int, ...]
+    lhs: int
+    rhs: int
+    lhs_element: str
+    rhs_element: str
+    accumulator: str
+
+
+class TileLevel(Struct, kw_only=True):
+    """Tile sizes as the IR spells them for one level, one a loop dim; 0 leaves a dim whole."""
+
+    name: str
+    sizes: tuple[int, ...]
+
+
+class Nest(Struct, kw_only=True):
+    """One loop nest. `points` is the true number of body executions where it is not the product
+    of the extents (triangular or ragged bounds); `trips` repeats the whole nest."""
+
+    name: str
+    dims: tuple[Dim, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    work: tuple[Work, ...]
+    contraction: Contraction | None = None
+    points: int | Expr | None = None
+    trips: int | Expr = 1
+    tiles: tuple[TileLevel, ...] = ()
+    pinned: bool = False
+    location: str = ""
+
+
+class Kernel(Struct, kw_only=True):
+    """One dispatch's executable: nests in order, with the tensors they touch.
+
+    `online`: the nests share their reduction loop, chunk by chunk (attention). A kernel that is
+    not `modelled` says why in `reason`; `unmodelled` ones are bounded by their tensors' bytes.
+    """
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    nests: tuple[Nest, ...]
+    online: bool = False
+    state: State = "modelled"
+    reason: str = ""
+    backend: str = ""  # the IREE backend that the tile sizes were chosen for
+    location: str = ""
+
+
+class Launch(Struct, kw_only=True, tag="launch"):
+    """One dispatch site; `constants[i]` is the value of the kernel's symbol `constant{i}`."""
+
+    kernel: str
+    constants: tuple[int | Expr, ...] = ()
+    location: str = ""
+    device: str = ""
+
+
+class Move(Struct, kw_only=True, tag="move"):
+    """Bytes that the host program fills, copies on one device, or transfers between devices."""
+
+    kind: Literal["fill", "copy", "transfer"]
+    bytes: int | Expr
+    location: str = ""
+    device: str = ""
+    source: str = ""  # the other device of a transfer
+
+
+class Collective(Struct, kw_only=True, tag="collective"):
+    """One collective over `group` devices (0: all); `bytes` is the larger of what one device
+    sends and receives."""
+
+    kind: str  # all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast, ...
+    reduction: str
+    element: str
+    bytes: int | Expr
+    group: int = 0
+    location: str = ""
+    device: str = ""
+
+
+class Concurrent(Struct, kw_only=True, tag="concurrent"):
+    """Commands that nothing orders among each other."""
+
+    body: tuple[Command, ...]
+
+
+class Repeat(Struct, kw_only=True, tag="repeat"):
+    """A loop of the host program; `name` is the symbol to bind where `trips` is unknown."""
+
+    trips: int | Expr
+    body: tuple[Command, ...]
+    name: str = ""
+
+
+class Choice(Struct, kw_only=True, tag="choice"):
+    """A branch of the host program; `name` is the symbol that tells which arm was taken."""
+
+    arms: tuple[tuple[Command, ...], ...]
+    name: str = ""
+
+
+Command = Launch | Move | Collective | Concurrent | Repeat | Choice
+
+
+class Function(Struct, kw_only=True):
+    """One public function, calls inlined, or a module initializer."""
+
+    name: str
+    body: tuple[Command, ...]
+    location: str = ""
+
+
+class Workload(Struct, kw_only=True):
+    kernels: tuple[Kernel, ...]
+    functions: tuple[Function, ...]
