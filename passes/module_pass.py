@@ -1,0 +1,39 @@
+"""The interface that every pass implements, and what passes of one compile share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from iree.compiler import ir
+
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.workload import Workload
+
+Phase = Literal["flow", "executable-sources", "executable-configurations"]
+Tiling = Literal["ir", "default", "best"]
+
+
+@dataclass
+class Analysis:
+    """Options of one compile and what its passes have found so far."""
+
+    target: Target
+    dims: Mapping[str, int] = field(default_factory=dict)  # --xpu-dim NAME=VALUE
+    tiling: Tiling = "ir"
+    devices: int = 1
+    workload: Workload | None = None
+
+
+@dataclass(frozen=True)
+class ModulePass(ABC):
+    """A named step over one module. Its dataclass fields are its options."""
+
+    name: ClassVar[str]
+    phase: ClassVar[Phase] = "executable-configurations"
+
+    @abstractmethod
+    def run(self, module: ir.Operation, analysis: Analysis) -> None:
+        """Look at or change `module` (a builtin.module); keep no reference to its ops."""
