@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import itertools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-Count = Annotated[int, Meta(gt=0)]
-Rate = Annotated[float, Meta(gt=0)]
-Cost = Annotated[float, Meta(ge=0)]
+from xpu_shark.simulator.element_type import bits
+
+# Upper limits keep typing errors and infinities out: no machine has an exabyte or an exahertz.
+Count = Annotated[int, Meta(gt=0, le=10**18)]
+Rate = Annotated[float, Meta(gt=0, le=1e18)]
+Cost = Annotated[float, Meta(ge=0, le=1e12)]
 TARGETS = Path(__file__).parent / "targets"
 PS_PER_S = 10**12
 
@@ -24,17 +29,19 @@ class Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Base of all target tables."""
 
 
-class Memory(Struct, kw_only=True):
+class Memory(Struct, frozen=True, kw_only=True):
     """One level, from the main memory inwards; the last is private to each core.
 
     `bytes_per_s` is the whole level's sustained rate, reads and writes together, for a shared
-    level, and one core's for a private one. `core_bytes_per_s` is what one core can draw.
+    level, and one core's for a private one; `peak_bytes_per_s` the data sheet's, where that is
+    more. `core_bytes_per_s` is what one core can draw. A transfer takes whole bursts.
     A `managed` level is filled by DMA as the program says; any other is a cache.
     """
 
     name: str
     bytes: Count
     bytes_per_s: Rate
+    peak_bytes_per_s: Rate | None = None
     core_bytes_per_s: Rate | None = None
     latency_ns: Cost = 0.0
     burst_bytes: Count = 1
@@ -42,13 +49,13 @@ class Memory(Struct, kw_only=True):
     managed: bool = False
 
 
-class Dma(Struct, kw_only=True):
+class Dma(Struct, frozen=True, kw_only=True):
     """Cost of starting one transfer, on the queue that issues it."""
 
     setup_ns: Cost
 
 
-class Systolic(Struct, kw_only=True, tag_field="kind", tag="systolic"):
+class Systolic(Struct, frozen=True, kw_only=True, tag_field="kind", tag="systolic"):
     """Weight-stationary array: `rows` (reduction) x `cols` (output) cells, `count` a core.
 
     `cycles_per_row[type]`: cycles to push one row of activations; weights for the next pass
@@ -62,7 +69,7 @@ class Systolic(Struct, kw_only=True, tag_field="kind", tag="systolic"):
     weight_cycles_per_row: Rate = 1.0
 
 
-class Mma(Struct, kw_only=True, tag_field="kind", tag="mma"):
+class Mma(Struct, frozen=True, kw_only=True, tag_field="kind", tag="mma"):
     """Matrix instructions on registers: `m` x `n` x `k` a step, `macs_per_cycle[type]` a core."""
 
     m: Count
@@ -72,20 +79,24 @@ class Mma(Struct, kw_only=True, tag_field="kind", tag="mma"):
     latency_cycles: Cost = 0.0
 
 
-class Vector(Struct, kw_only=True):
+class Vector(Struct, frozen=True, kw_only=True):
     """SIMD unit of one core: `lanes` results of 32 bits a cycle for an operation of cost 1.
 
     `cycles_per_op[kind]` is relative to that, `default` for kinds not listed; `packed` types
-    narrower than 32 bits run at 32/width times the rate.
+    narrower than 32 bits run at 32/width times the rate. `element_cycles[type]` says what a type
+    costs relative to 32 bits where that rule is wrong. One instruction covers `width` lanes
+    along the innermost dim, all of them by default.
     """
 
     lanes: Count
+    width: Count | None = None
     cycles_per_op: dict[str, Rate]
     packed: tuple[str, ...] = ()
+    element_cycles: dict[str, Rate] = {}
     latency_cycles: Cost = 0.0
 
 
-class Network(Struct, kw_only=True):
+class Network(Struct, frozen=True, kw_only=True):
     """Links between devices: `links` a device, each `bytes_per_s` one way."""
 
     topology: Literal["ring", "torus2d", "torus3d", "switch", "full"]
@@ -95,32 +106,43 @@ class Network(Struct, kw_only=True):
     message_ns: Cost = 0.0
 
 
-class Iree(Struct, kw_only=True):
+class Iree(Struct, frozen=True, kw_only=True):
     """Backends whose tile sizes are meant for this chip."""
 
     backends: tuple[str, ...] = ()
 
 
-class Published(Struct, kw_only=True):
-    """A figure from a data sheet, to be recomputed from the tables above by a test."""
+class Published(Struct, frozen=True, kw_only=True):
+    """A figure from a data sheet, to be recomputed from the tables above by a test.
 
-    quantity: Literal["flops", "bytes_per_s", "bytes"]
+    `flops` is the rate that `peaks.flops_per_s` gives for the type, `vector_flops` the vector
+    unit's multiply-adds, both a second and two a multiply-add.
+    """
+
+    quantity: Literal["flops", "vector_flops", "bytes_per_s", "bytes"]
     of: str  # element type or memory name
     value: Rate
     source: str
     tolerance: Cost = 0.01
 
 
-class Target(Struct, kw_only=True):
-    """One accelerator device."""
+class Target(Struct, frozen=True, kw_only=True):
+    """One accelerator device.
+
+    `clock_hz` is the data sheet's; `sustained_clock_hz` what long matrix work was measured to
+    reach, where that is less. `launch_ns` is paid by every launch, `submit_ns` once by the host
+    for each batch of launches it hands over.
+    """
 
     schema: Literal[1]
     name: str
     summary: str
     clock_hz: Rate
+    sustained_clock_hz: Rate | None = None
     cores: Count
     execution: Literal["sequential", "waves"]
     launch_ns: Cost
+    submit_ns: Cost = 0.0
     tiler: str
     memory: Annotated[tuple[Memory, ...], Meta(min_length=2)]
     dma: Dma
@@ -132,7 +154,7 @@ class Target(Struct, kw_only=True):
 
     def ps(self, cycles: float) -> int:
         """Core cycles in whole picoseconds, rounded up: a cost is never rounded away."""
-        return -int(-cycles * PS_PER_S // self.clock_hz)
+        return -int(-cycles * PS_PER_S // (self.sustained_clock_hz or self.clock_hz))
 
 
 def names() -> tuple[str, ...]:
@@ -161,17 +183,66 @@ def _decode(path: Path) -> Target:
 
 
 def _check(path: Path, target: Target) -> None:
-    """What types cannot say: levels shrink inwards and the innermost is private."""
+    """What types cannot say; the first thing wrong is named."""
+    for problem in itertools.chain(_memory(target), _clock(target), _elements(target)):
+        raise TargetError(f"target file {path}: {problem}")
+
+
+def _memory(target: Target) -> Iterator[str]:
+    """Levels shrink inwards, from a shared main memory to a private innermost one."""
     outer, inner = target.memory[0], target.memory[-1]
-    if inner.shared:
-        raise TargetError(f"target file {path}: memory {inner.name!r} is the last, so it must have shared = false")
-    for far, near in zip(target.memory, target.memory[1:], strict=False):
-        if near.bytes > far.bytes:
-            raise TargetError(
-                f"target file {path}: memory {near.name!r} holds {near.bytes} bytes, more than {far.name!r} outside it ({far.bytes})"
-            )
     if not outer.shared:
-        raise TargetError(f"target file {path}: memory {outer.name!r} is the main memory, so it must have shared = true")
+        yield f"memory {outer.name!r} is the main memory, so it must have shared = true"
+    if inner.shared:
+        yield f"memory {inner.name!r} is the last, so it must have shared = false"
+    for far, near in itertools.pairwise(target.memory):
+        if near.bytes > far.bytes:
+            yield (
+                f"memory {near.name!r} has bytes = {near.bytes}, "
+                f"more than {far.name!r} outside it ({far.bytes})"
+            )
+        if near.name in [level.name for level in target.memory if level is not near]:
+            yield f"memory name {near.name!r} is used twice"
+    for level in target.memory:
+        if level.peak_bytes_per_s is not None and level.peak_bytes_per_s < level.bytes_per_s:
+            yield f"memory {level.name!r} has peak_bytes_per_s below its bytes_per_s"
+
+
+def _clock(target: Target) -> Iterator[str]:
+    if target.sustained_clock_hz is not None and target.sustained_clock_hz > target.clock_hz:
+        yield "sustained_clock_hz is above clock_hz"
+    if "default" not in target.vector.cycles_per_op:
+        yield "vector.cycles_per_op needs an entry named default"
+
+
+def _elements(target: Target) -> Iterator[str]:
+    """Element types are MLIR's names, memories that figures speak of exist."""
+    levels = [level.name for level in target.memory]
+    for figure in target.published:
+        if figure.quantity.startswith("bytes") and figure.of not in levels:
+            yield f"published.of = {figure.of!r} is not a memory (known: {', '.join(levels)})"
+    for key, elements in _element_keys(target):
+        for element in elements:
+            if not _is_element(element):
+                yield f"{key} has {element!r}, which is not an element type (as f32, bf16, i8)"
+
+
+def _element_keys(target: Target) -> Iterator[tuple[str, Iterable[str]]]:
+    if isinstance(target.matrix, Systolic):
+        yield "matrix.cycles_per_row", target.matrix.cycles_per_row
+    if isinstance(target.matrix, Mma):
+        yield "matrix.macs_per_cycle", target.matrix.macs_per_cycle
+    yield "vector.packed", target.vector.packed
+    yield "vector.element_cycles", target.vector.element_cycles
+    flops = [figure.of for figure in target.published if figure.quantity.endswith("flops")]
+    yield "published.of", flops
+
+
+def _is_element(name: str) -> bool:
+    try:
+        return bits(name) > 0
+    except ValueError:
+        return False
 
 
 def _unknown(name: str) -> str:

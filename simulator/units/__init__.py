@@ -1,1 +1,1 @@
-"""See the README of the room."""
+"""What work costs on each unit of a target: pure functions, one unit a file."""
