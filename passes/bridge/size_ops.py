@@ -19,7 +19,7 @@ Op = Callable[["SizeReader", ir.OpResult], "Size | None"]
 
 
 def _constant(_: SizeReader, value: ir.OpResult) -> Size | None:
-    attribute = value.owner.attributes["value"]
+    attribute = value.owner.operation.attributes["value"]
     if isinstance(attribute, ir.IntegerAttr):
         return int(attribute.value)
     return int(attribute.value) if isinstance(attribute, ir.BoolAttr) else None
@@ -27,29 +27,29 @@ def _constant(_: SizeReader, value: ir.OpResult) -> Size | None:
 
 def _same(reader: SizeReader, value: ir.OpResult) -> Size:
     """The operand of the result's own number: casts, assumptions, barriers."""
-    return reader.read(value.owner.operands[value.result_number])
+    return reader.read(value.owner.operation.operands[value.result_number])
 
 
 def _first(reader: SizeReader, value: ir.OpResult) -> Size:
-    return reader.read(value.owner.operands[0])
+    return reader.read(value.owner.operation.operands[0])
 
 
 def _binary(op: str) -> Op:
     def read(reader: SizeReader, value: ir.OpResult) -> Size:
-        lhs, rhs = value.owner.operands
+        lhs, rhs = value.owner.operation.operands
         return apply(op, reader.read(lhs), reader.read(rhs))
 
     return read
 
 
 def _truncate(reader: SizeReader, value: ir.OpResult) -> Size:
-    size = reader.read(value.owner.operands[0])
+    size = reader.read(value.owner.operation.operands[0])
     return apply("mod", size, 1 << value.type.width) if value.type.width > 1 else size
 
 
 def _shift(op: str) -> Op:
     def read(reader: SizeReader, value: ir.OpResult) -> Size | None:
-        size, amount = map(reader.read, value.owner.operands)
+        size, amount = map(reader.read, value.owner.operation.operands)
         return apply(op, size, 1 << amount) if isinstance(amount, int) else None
 
     return read
@@ -57,7 +57,7 @@ def _shift(op: str) -> Op:
 
 def _or(reader: SizeReader, value: ir.OpResult) -> Size | None:
     """A sum where the bits cannot overlap: the two halves of an i64 passed as two i32."""
-    lhs, rhs = map(reader.read, value.owner.operands)
+    lhs, rhs = map(reader.read, value.owner.operation.operands)
     if isinstance(lhs, int) and isinstance(rhs, int):
         return lhs | rhs
     return apply("add", lhs, rhs) if _is_high_half(lhs) or _is_high_half(rhs) else None
@@ -68,7 +68,7 @@ def _is_high_half(size: Size) -> bool:
 
 
 def _and(reader: SizeReader, value: ir.OpResult) -> Size | None:
-    lhs, rhs = map(reader.read, value.owner.operands)
+    lhs, rhs = map(reader.read, value.owner.operation.operands)
     if isinstance(lhs, int) and isinstance(rhs, int):
         return lhs & rhs
     if isinstance(rhs, int) and rhs >= 0 and rhs & (rhs + 1) == 0:
@@ -77,7 +77,7 @@ def _and(reader: SizeReader, value: ir.OpResult) -> Size | None:
 
 
 def _align(reader: SizeReader, value: ir.OpResult) -> Size:
-    size, alignment = map(reader.read, value.owner.operands)
+    size, alignment = map(reader.read, value.owner.operation.operands)
     return apply("mul", apply("ceildiv", size, alignment), alignment)
 
 
@@ -106,13 +106,13 @@ _COMPARE: tuple[Callable[[Size, Size], Size], ...] = (
 
 
 def _compare(reader: SizeReader, value: ir.OpResult) -> Size:
-    lhs, rhs = map(reader.read, value.owner.operands)
-    predicate: int = value.owner.attributes["predicate"].value
+    lhs, rhs = map(reader.read, value.owner.operation.operands)
+    predicate: int = value.owner.operation.attributes["predicate"].value
     return _COMPARE[predicate - 4 if predicate > 5 else predicate](lhs, rhs)
 
 
 def _select(reader: SizeReader, value: ir.OpResult) -> Size:
-    condition, then, other = map(reader.read, value.owner.operands)
+    condition, then, other = map(reader.read, value.owner.operation.operands)
     return apply(
         "add", apply("mul", then, condition), apply("mul", other, apply("sub", 1, condition))
     )
@@ -144,8 +144,8 @@ _AFFINE: dict[type, str] = {
 
 def _affine_map(combine: str) -> Op:
     def read(reader: SizeReader, value: ir.OpResult) -> Size:
-        map_ = value.owner.attributes["map"].value
-        sizes = [reader.read(operand) for operand in value.owner.operands]
+        map_ = value.owner.operation.attributes["map"].value
+        sizes = [reader.read(operand) for operand in value.owner.operation.operands]
         first, *rest = (
             affine(result, sizes[: map_.n_dims], sizes[map_.n_dims :]) for result in map_.results
         )

@@ -60,7 +60,7 @@ class SizeReader:
         if isinstance(value, ir.BlockArgument):
             size = self._argument(value)
             return self.fresh(f"argument{value.arg_number}") if size is None else size
-        name = value.owner.name
+        name = value.owner.operation.name
         reader = self._leaves.get(name) or ARITHMETIC.get(name)
         size = reader(self, value) if reader else None
         return self.fresh(name) if size is None else size

@@ -1,0 +1,165 @@
+"""What one execution of a body costs: scalar op name to the kinds of work it stands for.
+
+The vocabulary, shared with target files (`vector.cycles_per_op`): madd, add, mul, div, rem,
+int_div, max, compare, select, logic, shift, convert, round, exp, log, sqrt, rsqrt, tanh, erf,
+sin, pow, index. `index` is address arithmetic. Ops that only name a value cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator
+
+from iree.compiler import ir
+
+from xpu_shark.simulator.workload import Work
+
+_ARITH = {
+    "add": "addf addi subf subi negf addui_extended",
+    "mul": "mulf muli mulsi_extended mului_extended",
+    "div": "divf",
+    "rem": "remf",
+    "int_div": "divsi divui ceildivsi ceildivui floordivsi remsi remui",
+    "max": "maximumf minimumf maxnumf minnumf maxsi maxui minsi minui",
+    "compare": "cmpf cmpi",
+    "select": "select",
+    "logic": "andi ori xori",
+    "shift": "shli shrsi shrui",
+    "convert": "extf extsi extui truncf trunci sitofp uitofp fptosi fptoui "
+    "scaling_extf scaling_truncf convertf",
+    "index": "index_cast index_castui",
+}
+_MATH = {
+    "madd": "fma",
+    "add": "absf absi",
+    "compare": "isnan isinf isfinite isnormal",
+    "logic": "copysign ctlz cttz ctpop",
+    "round": "floor ceil round roundeven trunc",
+    "exp": "exp exp2 expm1 sinh cosh",
+    "log": "log log2 log10 log1p acosh asinh atanh",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "tanh": "tanh",
+    "erf": "erf erfc",
+    "sin": "sin cos tan asin acos atan atan2 sincos",
+    "pow": "powf fpowi ipowi cbrt",
+}
+# On the parts of a complex number, as the schoolbook formulas count them.
+_COMPLEX = {
+    "add": {"add": 2},
+    "sub": {"add": 2},
+    "neg": {"add": 2},
+    "conj": {"add": 1},
+    "mul": {"mul": 4, "add": 2},
+    "div": {"mul": 6, "add": 3, "div": 2},
+    "abs": {"mul": 2, "add": 1, "sqrt": 1},
+    "angle": {"sin": 1},
+    "exp": {"exp": 1, "sin": 2, "mul": 2},
+    "expm1": {"exp": 1, "sin": 2, "mul": 2, "add": 1},
+    "log": {"mul": 2, "add": 1, "sqrt": 1, "log": 1, "sin": 1},
+    "log1p": {"mul": 2, "add": 2, "sqrt": 1, "log": 1, "sin": 1},
+    "sqrt": {"mul": 2, "add": 3, "sqrt": 3},
+    "rsqrt": {"mul": 2, "add": 3, "sqrt": 3, "div": 2},
+    "sin": {"exp": 2, "sin": 2, "mul": 4, "add": 2},
+    "cos": {"exp": 2, "sin": 2, "mul": 4, "add": 2},
+    "tanh": {"exp": 2, "sin": 2, "mul": 4, "add": 3, "div": 2},
+    "pow": {"exp": 1, "log": 1, "sin": 3, "mul": 6, "add": 3, "sqrt": 1},
+    "eq": {"compare": 2, "logic": 1},
+    "neq": {"compare": 2, "logic": 1},
+}
+KINDS: dict[str, dict[str, int]] = {
+    **{f"arith.{op}": {kind: 1} for kind, ops in _ARITH.items() for op in ops.split()},
+    **{f"math.{op}": {kind: 1} for kind, ops in _MATH.items() for op in ops.split()},
+    **{f"complex.{op}": kinds for op, kinds in _COMPLEX.items()},
+    **{f"affine.{op}": {"index": 1} for op in ("apply", "min", "max")},
+    "affine.linearize_index": {"index": 1},
+    "affine.delinearize_index": {"index": 1},
+    "math.clampf": {"max": 2},
+}
+FREE = frozenset(
+    (
+        *("arith.constant", "arith.bitcast", "math.constant"),
+        *("linalg.index", "linalg.yield", "iree_linalg_ext.index", "iree_linalg_ext.yield"),
+        *("complex.create", "complex.re", "complex.im", "complex.constant", "complex.bitcast"),
+        *("tensor.extract", "memref.load", "tensor.dim", "memref.dim"),
+        *("scf.if", "scf.yield", "cf.assert", "util.assume.int", "tensor.yield"),
+        *("iree_codegen.index_hint", "ub.poison", "builtin.unrealized_conversion_cast"),
+    )
+)
+_WIDENING = frozenset(("arith.extf", "arith.extsi", "arith.extui"))
+_CAST = _WIDENING | {"arith.truncf", "arith.trunci"}
+_SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli", "complex.add": "complex.mul"}
+
+
+def body_ops(block: ir.Block) -> Iterator[ir.Operation]:
+    """The ops of `block`, nested regions included, in order."""
+    for view in block.operations:
+        op = view.operation
+        yield op
+        for region in op.regions:
+            for inner in region.blocks:
+                yield from body_ops(inner)
+
+
+def count_work(block: ir.Block, fused: Container[ir.Value] = ()) -> tuple[Work, ...]:
+    """Work of one execution of `block`, kinds in order of appearance.
+
+    `fused` holds the results of multiplications that `accumulation` found to be half of a
+    multiply-add. Raises `KeyError` with the op's name where there is no kind for it.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for op in body_ops(block):
+        if op.name in FREE or (op.name in _SUMS.values() and op.results[0] in fused):
+            continue
+        element = _element(op)
+        kinds = {"index": 1} if element == "index" else KINDS[op.name]
+        if op.name in _SUMS and any(_strip(value) in fused for value in op.operands):
+            kinds = {"madd": 4 if op.name == "complex.add" else 1}
+        for kind, count in kinds.items():
+            counts[kind, element] += count
+    return tuple(
+        Work(kind=kind, element=element, count=count) for (kind, element), count in counts.items()
+    )
+
+
+def accumulation(block: ir.Block, result: int, accumulator: ir.BlockArgument) -> ir.Value | None:
+    """The product that result number `result` adds to `accumulator`, or None."""
+    *_, last = block.operations
+    total = _strip(last.operation.operands[result])
+    product_name = _SUMS.get(_producer(total))
+    if product_name is None:
+        return None
+    for value, other in _both_ways(total.owner.operation.operands):
+        product = _strip(value)
+        if _strip(other) == accumulator and _producer(product) == product_name:
+            return product
+    return None
+
+
+def widened(value: ir.Value) -> ir.Value:
+    """`value` before any widening, which a matrix unit does by itself."""
+    while _producer(value) in _WIDENING:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _element(op: ir.Operation) -> str:
+    """Type that the op works in: its result's, or its operands' for a comparison."""
+    value = op.operands[0] if "compare" in KINDS.get(op.name, ()) else op.results[0]
+    text = str(value.type)
+    return text[len("complex<") : -1] if text.startswith("complex<") else text
+
+
+def _producer(value: ir.Value) -> str:
+    return "" if isinstance(value, ir.BlockArgument) else str(value.owner.operation.name)
+
+
+def _strip(value: ir.Value) -> ir.Value:
+    while _producer(value) in _CAST:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _both_ways(operands: ir.OpOperandList) -> tuple[tuple[ir.Value, ir.Value], ...]:
+    first, second = operands
+    return (first, second), (second, first)

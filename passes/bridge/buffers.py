@@ -1,0 +1,68 @@
+"""Parts of device buffers: which bytes a dispatch reads or writes, and how they lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.simulator.symbolic import Expr, apply, product
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A strided window into one binding (or one allocation on chip, where `local`).
+
+    `strides` are in elements; None is a stride that is not known. Two windows are the same
+    data where all fields are equal.
+    """
+
+    root: Hashable
+    shape: tuple[Size, ...]
+    strides: tuple[Size | None, ...]
+    element: str
+    offsets: tuple[Size, ...] = ()
+    local: bool = False
+
+    def window(
+        self,
+        offsets: Sequence[Size],
+        sizes: Sequence[Size],
+        strides: Sequence[Size],
+        kept: Sequence[bool],
+    ) -> Buffer:
+        """The part at `offsets` of `sizes` with `strides`; dimensions not `kept` are dropped."""
+        if all(offset == 0 for offset in offsets) and tuple(sizes) == self.shape and all(kept):
+            return self
+        steps = [_times(own, step) for own, step in zip(self.strides, strides, strict=True)]
+        return replace(
+            self,
+            shape=tuple(size for size, keep in zip(sizes, kept, strict=True) if keep),
+            strides=tuple(step for step, keep in zip(steps, kept, strict=True) if keep),
+            offsets=(*self.offsets, *offsets),
+        )
+
+    def contiguous(self) -> Size:
+        """Elements that lie next to each other at least; 0 where all of them do."""
+        run: Size = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size == 1:
+                continue
+            if stride != run:
+                return run
+            run = product((run, size))
+        return 0
+
+
+def row_major(shape: Sequence[Size]) -> tuple[Size, ...]:
+    """Strides in elements of a dense array of `shape`, last dimension fastest."""
+    strides: list[Size] = [1]
+    for size in reversed(shape[1:]):
+        strides.append(product((strides[-1], size)))
+    return tuple(reversed(strides)) if shape else ()
+
+
+def _times(stride: Size | None, step: Size) -> Size | None:
+    if stride is None or isinstance(step, Expr):
+        return None
+    return apply("mul", stride, step)

@@ -1,0 +1,287 @@
+"""A kernel while it is being read: its tensors, its nests, and what each SSA value is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+from iree.compiler import ir
+
+from xpu_shark.passes.bridge import shapes
+from xpu_shark.passes.bridge.buffers import Buffer
+from xpu_shark.passes.bridge.errors import Unreadable
+from xpu_shark.passes.bridge.indexing import Position, Step, identity
+from xpu_shark.passes.bridge.locations import source_location
+from xpu_shark.passes.bridge.sizes import Size, SizeReader
+from xpu_shark.passes.bridge.tile_sizes import read_tiles
+from xpu_shark.passes.bridge.views import View
+from xpu_shark.simulator.element_type import bits
+from xpu_shark.simulator.symbolic import product, symbol
+from xpu_shark.simulator.workload import Access, Contraction, Dim, Nest, Tensor, Work
+
+Shaped = ir.RankedTensorType | ir.MemRefType
+
+
+class KernelBuilder:
+    """Collects one kernel. Readers in `ops/` call `view`, `read`, `write` and `emit`."""
+
+    def __init__(self, name: str, sizes: SizeReader) -> None:
+        self.name = name
+        self.sizes = sizes
+        self.tensors: list[Tensor] = []
+        self.nests: list[Nest] = []
+        self.views: dict[ir.Value, View] = {}
+        self.buffers: dict[ir.Value, Buffer] = {}
+        self.trips: Size = 1
+        self.online = False
+        self.problems: list[str] = []  # work not known, bytes are
+        self.lost: list[str] = []  # bytes not known either
+        self._stored: dict[Hashable, int] = {}
+        self._pending: list[Access] = []
+        self._branches = 0
+
+    def shape(self, value: ir.Value) -> tuple[Size, ...]:
+        """Extents of a tensor or memref value."""
+        if value in self.views:
+            return self.views[value].shape
+        if value in self.buffers:
+            return self.buffers[value].shape
+        return shapes.shape(value, self.sizes, self.shape)
+
+    def view(self, value: ir.Value) -> View:
+        """What `value` is. Raises `Unreadable` where its producer was not understood."""
+        if value in self.buffers:
+            buffer = self.buffers[value]
+            return View(self.buffer_tensor(buffer), buffer.shape, buffer.element)
+        if value not in self.views:
+            producer = (
+                "argument" if isinstance(value, ir.BlockArgument) else value.owner.operation.name
+            )
+            raise Unreadable(f"operand from {producer}")
+        return self.views[value]
+
+    def blank(self, value: ir.Value, fill: ir.Operation | None = None) -> None:
+        """`value` is undefined, or the same constant everywhere."""
+        self.views[value] = View(None, self.shape(value), element_of(value), fill=fill)
+
+    def local(self, value: ir.Value) -> int:
+        """`value` becomes a new tensor on chip; its index."""
+        shape, element = self.shape(value), element_of(value)
+        tensor = self.add(Tensor(shape=shape, element=element, storage="local"))
+        self.views[value] = View(tensor, shape, element)
+        return tensor
+
+    def add(self, tensor: Tensor) -> int:
+        """Append a tensor; its index. Raises `Unreadable` for elements that are not numbers."""
+        try:
+            bits(tensor.element)
+        except ValueError as error:
+            raise Unreadable(str(error)) from error
+        self.tensors.append(tensor)
+        return len(self.tensors) - 1
+
+    def buffer_tensor(self, buffer: Buffer) -> int:
+        """The tensor for a window of a buffer: one for every distinct window."""
+        if buffer not in self._stored:
+            self._stored[buffer] = self.add(
+                Tensor(
+                    shape=buffer.shape,
+                    element=buffer.element,
+                    storage="local" if buffer.local else "global",
+                    contiguous=buffer.contiguous(),
+                )
+            )
+        return self._stored[buffer]
+
+    def read(self, value: ir.Value, position: Position) -> Access | None:
+        """Reading `value` at `position`; None where that costs nothing (constant, undefined)."""
+        view = self.view(value)
+        if view.tensor is None and view.fill is not None:
+            view = self._carry_out_fill(value, view)
+        if view.tensor is None:
+            return None
+        return Access(tensor=view.tensor, map=view.position(position))
+
+    def read_once(self, value: ir.Value, position: Position) -> None:
+        """A single element read outside any nest; goes with the next nest."""
+        access = self.read(value, position)
+        self._pending += [access] if access else []
+
+    def write(self, value: ir.Value, position: Position) -> Access:
+        """Writing `value`: an op's tensor result, or a memref operand in place."""
+        if isinstance(value.type, ir.MemRefType):
+            view = self.view(value)
+            assert view.tensor is not None
+            return Access(tensor=view.tensor, map=view.position(position))
+        return Access(tensor=self.local(value), map=position)
+
+    def emit(
+        self,
+        op: ir.Operation,
+        dims: Iterable[Dim],
+        reads: Iterable[Access | None],
+        writes: Iterable[Access],
+        work: Iterable[Work] = (),
+        *,
+        name: str = "",
+        contraction: Contraction | None = None,
+        points: Size | None = None,
+        tiled: bool = True,
+    ) -> None:
+        """Append a nest for `op`; `tiled`: the op's tile sizes are over these `dims`."""
+        dims = tuple(dims)
+        pending, self._pending = self._pending, []
+        self.nests.append(
+            Nest(
+                name=name or op.name.rpartition(".")[2],
+                dims=dims,
+                reads=(*(access for access in reads if access), *pending),
+                writes=tuple(writes),
+                work=tuple(work),
+                contraction=contraction,
+                points=points,
+                trips=self.trips,
+                tiles=read_tiles(op, len(dims)) if tiled else (),
+                location=source_location(op.location),
+            )
+        )
+
+    def move(
+        self, op: ir.Operation, shape: Sequence[Size], read: Access | None, write: Access | None
+    ) -> None:
+        """Append a nest without work over `shape`: a copy, or one side of it."""
+        dims = (Dim(extent=size, kind="parallel") for size in shape)
+        self.emit(op, dims, (read,), (write,) if write else ())
+
+    def store(self, op: ir.Operation, value: ir.Value, target: Buffer) -> None:
+        """`value` goes to memory: its producers write there, or a copy does."""
+        view = self.view(value)
+        if view.tensor is None and view.fill is None:
+            return
+        if view.tensor is None or not self._is_product(view):
+            here = identity(len(view.shape))
+            source = self.read(value, here) if view.tensor is not None else None
+            write = Access(tensor=self.buffer_tensor(target), map=here)
+            self.move(view.fill or op, view.shape, source, write)
+            return
+        if self._used_elsewhere(op, value) or self._changes_shape(view, target):
+            self._write_too(view, target)
+        else:
+            self._become(view.tensor, target)
+
+    def finish_pending(self, op: ir.Operation) -> None:
+        """Give reads that no nest followed a nest of their own."""
+        if self._pending:
+            self.emit(op, (), (), (), tiled=False)
+
+    def under(self, trips: Size, body: Callable[[], None]) -> None:
+        """Read `body` with every nest in it repeated `trips` times."""
+        outer, self.trips = self.trips, product((self.trips, trips))
+        body()
+        self.trips = outer
+
+    def trip_symbol(self) -> Size:
+        """A count that only a run can tell: `<kernel>.trip`, then `<kernel>.trip2`, ..."""
+        self._branches += 1
+        suffix = self._branches if self._branches > 1 else ""
+        return symbol(f"{self.name}.trip{suffix}")
+
+    def rename(self, old: int, new: int) -> None:
+        """Everything that is tensor `old` becomes tensor `new`."""
+        if old == new:
+            return
+        self.nests = [_renamed(nest, old, new) for nest in self.nests]
+        for value, view in self.views.items():
+            if view.tensor == old:
+                self.views[value] = replace(view, tensor=new)
+
+    def reshape(self, tensor: int, shape: tuple[Size, ...], step: Step) -> None:
+        """Give a tensor another shape; `step` leads from a position in the old to the new."""
+        self.tensors[tensor] = msgspec.structs.replace(self.tensors[tensor], shape=shape)
+        self.nests = [_moved(nest, tensor, step) for nest in self.nests]
+        for value, view in self.views.items():
+            if view.tensor == tensor:
+                self.views[value] = replace(view, steps=(*view.steps, step))
+        # A later load of the same window has its own shape again.
+        self._stored = {key: index for key, index in self._stored.items() if index != tensor}
+
+    def _carry_out_fill(self, value: ir.Value, view: View) -> View:
+        assert view.fill is not None
+        write = Access(tensor=self.local(value), map=identity(len(view.shape)))
+        self.move(view.fill, view.shape, None, write)
+        return self.views[value]
+
+    def _is_product(self, view: View) -> bool:
+        """Whether nests of this kernel made all of the value, and it is still on chip."""
+        assert view.tensor is not None
+        written = (access.tensor for nest in self.nests for access in nest.writes)
+        return (
+            view.whole and self.tensors[view.tensor].storage == "local" and view.tensor in written
+        )
+
+    def _used_elsewhere(self, op: ir.Operation, value: ir.Value) -> bool:
+        shared = sum(view.tensor == self.views[value].tensor for view in self.views.values())
+        return shared > 1 or any(use.owner.operation != op for use in value.uses)
+
+    def _changes_shape(self, view: View, target: Buffer) -> bool:
+        """Whether the target is read elsewhere by a shape that the producers do not have."""
+        assert view.tensor is not None
+        return target in self._stored and self.tensors[view.tensor].shape != target.shape
+
+    def _write_too(self, view: View, target: Buffer) -> None:
+        assert view.tensor is not None
+        made = self.tensors[view.tensor]
+        shaped = target if made.shape == target.shape else replace(target, shape=made.shape)
+        copy = self._stored.get(target) if shaped is target else None
+        if copy is None:
+            copy = self._stored[shaped] = self.add(_in_memory(made, target))
+        self.nests = [_writing_too(nest, view.tensor, copy) for nest in self.nests]
+
+    def _become(self, tensor: int, target: Buffer) -> None:
+        if target in self._stored:
+            self.rename(tensor, self._stored[target])
+        else:
+            self.tensors[tensor] = _in_memory(self.tensors[tensor], target)
+            self._stored[target] = tensor
+
+
+def element_of(value: ir.Value) -> str:
+    """Element type of a tensor or memref value."""
+    return str(value.type.element_type)
+
+
+def is_shaped(value: ir.Value) -> bool:
+    return isinstance(value.type, Shaped)
+
+
+def _in_memory(tensor: Tensor, target: Buffer) -> Tensor:
+    changes: dict[str, Any] = {
+        "storage": "local" if target.local else "global",
+        "contiguous": target.contiguous(),
+    }
+    return msgspec.structs.replace(tensor, **changes)
+
+
+def _renamed(nest: Nest, old: int, new: int) -> Nest:
+    return _changed(nest, old, lambda access: Access(tensor=new, map=access.map))
+
+
+def _moved(nest: Nest, tensor: int, step: Step) -> Nest:
+    return _changed(nest, tensor, lambda access: Access(tensor=tensor, map=step(access.map)))
+
+
+def _changed(nest: Nest, tensor: int, change: Callable[[Access], Access]) -> Nest:
+    reads, writes = (
+        tuple(change(access) if access.tensor == tensor else access for access in accesses)
+        for accesses in (nest.reads, nest.writes)
+    )
+    return msgspec.structs.replace(nest, reads=reads, writes=writes)
+
+
+def _writing_too(nest: Nest, tensor: int, copy: int) -> Nest:
+    extra = tuple(
+        Access(tensor=copy, map=access.map) for access in nest.writes if access.tensor == tensor
+    )
+    return msgspec.structs.replace(nest, writes=nest.writes + extra)

@@ -1,0 +1,224 @@
+"""Every op that is a loop nest with indexing maps and a body: `linalg.generic` and named ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from xpu_shark.passes.bridge.body_work import accumulation, body_ops, count_work
+from xpu_shark.passes.bridge.contraction import find_contraction
+from xpu_shark.passes.bridge.errors import Unreadable
+from xpu_shark.passes.bridge.indexing import HERE, Position, along, combined, from_ssa, positions
+from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, element_of, is_shaped
+from xpu_shark.passes.bridge.shapes import destinations
+from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.simulator.workload import Access, Contraction, Dim, Index, Work
+
+_MEMO = "linalg.memoized_indexing_maps"
+
+
+@dataclass(frozen=True)
+class Structured:
+    """One structured op taken apart. `positions` are the operands', over the loop dims."""
+
+    op: ir.Operation
+    block: ir.Block
+    operands: tuple[ir.Value, ...]
+    outs: int
+    positions: tuple[Position, ...]
+    dims: tuple[Dim, ...]
+
+    @property
+    def inputs(self) -> range:
+        return range(len(self.operands) - self.outs)
+
+    @property
+    def outputs(self) -> range:
+        return range(len(self.operands) - self.outs, len(self.operands))
+
+    def argument(self, operand: int) -> ir.BlockArgument:
+        return self.block.arguments[operand]
+
+
+def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
+    """One nest; a constant fill of a tensor is put off until somebody needs it in memory."""
+    parts = take_apart(builder, op)
+    if is_fill(parts) and len(op.results) == 1:
+        builder.blank(op.results[0], fill=op)
+        return
+    reads, order = read_inputs(builder, parts)
+    product, contraction = _contraction(parts, order)
+    work = count(parts.block, (product,) if product is not None else ())
+    reads += _gathers(builder, parts)
+    reads += [access for operand in parts.outputs if (access := _initial(builder, parts, operand))]
+    builder.emit(
+        op, parts.dims, reads, write_outputs(builder, parts), work, contraction=contraction
+    )
+
+
+def take_apart(builder: KernelBuilder, op: ir.Operation) -> Structured:
+    """The op's loops and operands. Raises `Unreadable` where it has no indexing maps or body."""
+    maps = indexing_maps(op)
+    operands, outs = tuple(op.operands), len(destinations(op))
+    if maps is None or len(maps) != len(operands) or not len(op.regions):
+        raise Unreadable(f"{op.name} without indexing maps")
+    places = tuple(positions(map_) for map_ in maps)
+    dims = loop_dims(builder, maps[0].n_dims, operands, places, outs)
+    return Structured(op, op.regions[0].blocks[0], operands, outs, places, dims)
+
+
+def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...] | None:
+    """One map an operand, of generic and named ops alike; None for ops that have none."""
+    if "indexing_maps" in op.attributes:
+        return tuple(attribute.value for attribute in op.attributes["indexing_maps"])
+    had_memo = _MEMO in op.attributes
+    maps = linalg.get_indexing_maps(op)
+    if not had_memo and _MEMO in op.attributes:
+        del op.attributes[_MEMO]  # asking left it there; the program must stay as it was
+    return None if maps is None else tuple(attribute.value for attribute in maps)
+
+
+def loop_dims(
+    builder: KernelBuilder,
+    count: int,
+    operands: Sequence[ir.Value],
+    places: Sequence[Position],
+    outs: int,
+) -> tuple[Dim, ...]:
+    """Extents from the operands that a loop dim walks alone; those that no output has reduce."""
+    extents: dict[int, Size] = {}
+    for operand, position in zip(operands, places, strict=True):
+        if not is_shaped(operand):
+            continue
+        for size, index in zip(builder.shape(operand), position, strict=True):
+            if len(index.terms) == 1 and index.terms[0][1] == 1 and not index.indirect:
+                known = extents.setdefault(index.terms[0][0], size)
+                if not isinstance(known, int):
+                    extents[index.terms[0][0]] = size if isinstance(size, int) else known
+    kept = {dim for place in places[-outs:] for index in place for dim, _ in index.terms}
+    return tuple(
+        Dim(
+            extent=extents[dim] if dim in extents else builder.sizes.fresh(f"loop{dim}"),
+            kind="parallel" if dim in kept else "reduction",
+        )
+        for dim in range(count)
+    )
+
+
+def is_fill(parts: Structured) -> bool:
+    """Whether the body only yields a value from outside."""
+    first, *rest = parts.block.operations
+    if rest:
+        return False
+    (value,) = first.operation.operands[:1] or (None,)
+    fills = parts.op.name == "linalg.fill"
+    return fills or (value is not None and _is_outside(value, parts.block))
+
+
+def read_inputs(builder: KernelBuilder, parts: Structured) -> tuple[list[Access], dict[int, int]]:
+    """Accesses of the inputs that the body uses, and for each input where it is among them."""
+    reads: list[Access] = []
+    order: dict[int, int] = {}
+    for operand in parts.inputs:
+        if not is_shaped(parts.operands[operand]) or not _is_used(parts.argument(operand)):
+            continue
+        access = builder.read(parts.operands[operand], parts.positions[operand])
+        if access is not None:
+            order[operand] = len(reads)
+            reads.append(access)
+    return reads, order
+
+
+def write_outputs(builder: KernelBuilder, parts: Structured) -> list[Access]:
+    targets = list(parts.op.results) or list(parts.operands[-parts.outs :])
+    return [
+        builder.write(target, parts.positions[operand])
+        for target, operand in zip(targets, parts.outputs, strict=True)
+    ]
+
+
+def count(block: ir.Block, fused: Sequence[ir.Value] = ()) -> tuple[Work, ...]:
+    """`count_work`, an op without a kind being `Unreadable`."""
+    try:
+        return count_work(block, fused)
+    except KeyError as error:
+        raise Unreadable(f"no cost for {error.args[0]} in a body") from error
+
+
+def _contraction(
+    parts: Structured, order: dict[int, int]
+) -> tuple[ir.Value | None, Contraction | None]:
+    """The product that the body adds up, and what a matrix unit makes of it."""
+    if parts.outs != 1:
+        return None, None
+    (output,) = parts.outputs
+    product = accumulation(parts.block, 0, parts.argument(output))
+    if product is None:
+        return None, None
+    return product, find_contraction(
+        product,
+        [parts.argument(operand) for operand in parts.inputs],
+        parts.positions,
+        parts.positions[output],
+        order,
+        element_of(parts.operands[output]),
+    )
+
+
+def _initial(builder: KernelBuilder, parts: Structured, operand: int) -> Access | None:
+    """Reading what an output held before, where the body uses it and it is not a fill."""
+    value = parts.operands[operand]
+    if not _is_used(parts.argument(operand)):
+        return None
+    if value not in builder.buffers and builder.view(value).tensor is None:
+        return None
+    return builder.read(value, parts.positions[operand])
+
+
+def _gathers(builder: KernelBuilder, parts: Structured) -> list[Access]:
+    """Elements that the body picks from whole arrays by computed positions."""
+    found = (op for op in body_ops(parts.block) if op.name in ("tensor.extract", "memref.load"))
+    reads: list[Access] = []
+    known: dict[ir.Value, Index] = {}
+    for op in found:
+        known = known or _known_positions(parts)
+        source, *indices = op.operands
+        access = builder.read(source, tuple(from_ssa(index, known) for index in indices))
+        known[op.results[0]] = combined(*(from_ssa(index, known) for index in indices))
+        reads += [access] if access else []
+    return reads
+
+
+def _known_positions(parts: Structured) -> dict[ir.Value, Index]:
+    """Loop counters of the body, and for each of its arguments the dims it varies with."""
+    known: dict[ir.Value, Index] = {
+        parts.argument(operand): combined(*position) if position else HERE
+        for operand, position in enumerate(parts.positions)
+    }
+    for op in body_ops(parts.block):
+        if op.name in ("linalg.index", "iree_linalg_ext.index"):
+            known[op.results[0]] = along(op.attributes["dim"].value)[0]
+    return known
+
+
+def _is_used(argument: ir.BlockArgument) -> bool:
+    return next(iter(argument.uses), None) is not None
+
+
+def _is_outside(value: ir.Value, block: ir.Block) -> bool:
+    return value.owner != block and (
+        isinstance(value, ir.BlockArgument) or value.owner.operation.block != block
+    )
+
+
+def _names() -> Iterable[str]:
+    """Every op of the linalg dialect; those without maps have readers of their own."""
+    classes = (item for item in vars(linalg).values() if isinstance(item, type))
+    names = (getattr(item, "OPERATION_NAME", "") for item in classes)
+    return (name for name in names if name.startswith("linalg."))
+
+
+READERS = {name: read_structured for name in _names()}

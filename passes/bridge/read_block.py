@@ -1,0 +1,64 @@
+"""Walks the ops of a kernel; what no reader understands is bounded by its bytes."""
+
+from __future__ import annotations
+
+from iree.compiler import ir
+
+from xpu_shark.passes.bridge.errors import Unreadable
+from xpu_shark.passes.bridge.indexing import identity
+from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, is_shaped
+from xpu_shark.passes.bridge.ops.registry import READERS
+
+
+def read_block(builder: KernelBuilder, block: ir.Block) -> None:
+    """Every op of `block` in order; never raises `Unreadable`."""
+    for view in block.operations:
+        read_op(builder, view.operation)
+
+
+def read_op(builder: KernelBuilder, op: ir.Operation) -> None:
+    """One op by its reader. Ops that touch no array cost nothing in a kernel."""
+    reader = READERS.get(op.name)
+    if reader is None and not _touches_arrays(op):
+        return
+    before = len(builder.nests)
+    try:
+        if reader is None:
+            raise Unreadable(f"no model of {op.name}")
+        reader(builder, op)
+    except Unreadable as error:
+        del builder.nests[before:]
+        builder.problems.append(_named(op, str(error)))
+        bound_by_bytes(builder, op)
+
+
+def bound_by_bytes(builder: KernelBuilder, op: ir.Operation) -> None:
+    """Nests that read every array operand once and write every array result once."""
+    for operand in op.operands:
+        if is_shaped(operand):
+            _touch(builder, op, operand, written=False)
+    for result in op.results:
+        if is_shaped(result):
+            _touch(builder, op, result, written=True)
+
+
+def _touch(builder: KernelBuilder, op: ir.Operation, value: ir.Value, *, written: bool) -> None:
+    shape = builder.shape(value)
+    here = identity(len(shape))
+    try:
+        read = None if written else builder.read(value, here)
+        write = builder.write(value, here) if written else None
+    except Unreadable as error:
+        builder.lost.append(_named(op, str(error)))
+        return
+    if read or write:
+        builder.move(op, shape, read, write)
+
+
+def _touches_arrays(op: ir.Operation) -> bool:
+    values = (*op.operands, *op.results)
+    return any(is_shaped(value) for value in values) or len(op.regions) > 0
+
+
+def _named(op: ir.Operation, problem: str) -> str:
+    return problem if op.name in problem else f"{op.name}: {problem}"

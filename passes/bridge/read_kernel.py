@@ -1,0 +1,82 @@
+"""From one dispatch's function to a kernel: the nests it runs and the arrays they touch."""
+
+from __future__ import annotations
+
+import msgspec
+from iree.compiler import ir
+
+from xpu_shark.passes.bridge.kernel_builder import KernelBuilder
+from xpu_shark.passes.bridge.ops.buffers import read_arguments
+from xpu_shark.passes.bridge.read_block import read_block
+from xpu_shark.passes.bridge.sizes import Size, SizeReader
+from xpu_shark.simulator.symbolic import symbol
+from xpu_shark.simulator.workload import Access, Kernel, Nest, State, Tensor
+
+
+def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str) -> Kernel:
+    """The kernel in a `func.func` at executable-configurations, or one on plain tensors.
+
+    Never raises for what is in the function: a kernel that is not fully understood says so in
+    `state` and `reason`. Launch constants are the symbols `constant0`, ...; dynamic extents of
+    a plain function's arguments are `arg0.1` (argument 0, dimension 1).
+    """
+    builder = KernelBuilder(name, SizeReader({"hal.interface.constant.load": _launch_constant}))
+    try:
+        _read_function(builder, func_op.operation)
+        tensors, nests = _used(builder)
+    except Exception as error:  # a fault of ours must not end the user's build; it is reported
+        reason = f"internal: {type(error).__name__}: {error}".splitlines()[0]
+        builder.lost.append(reason)
+        tensors, nests = (), ()
+    state, reason = _verdict(builder)
+    return Kernel(
+        name=name,
+        tensors=tensors,
+        nests=nests,
+        online=builder.online,
+        state=state,
+        reason=reason,
+        backend=backend,
+        location=location,
+    )
+
+
+def _read_function(builder: KernelBuilder, func: ir.Operation) -> None:
+    blocks = list(func.regions[0].blocks)
+    if not blocks:
+        builder.lost.append("func.func without a body")
+        return
+    if len(blocks) > 1:
+        builder.problems.append("func.func: blocks joined by branches, each counted once")
+    read_arguments(builder, blocks[0])
+    for block in blocks:
+        read_block(builder, block)
+    builder.finish_pending(func)
+
+
+def _launch_constant(_: SizeReader, value: ir.OpResult) -> Size:
+    return symbol(f"constant{value.owner.operation.attributes['ordinal'].value}")
+
+
+def _verdict(builder: KernelBuilder) -> tuple[State, str]:
+    unknown = tuple(f"size from {name.removeprefix('unknown.')}" for name in builder.sizes.unknown)
+    problems = tuple(dict.fromkeys((*builder.lost, *builder.problems, *unknown)))
+    if not problems:
+        return "modelled", ""
+    return "unmodelled" if builder.lost else "partial", "; ".join(problems)
+
+
+def _used(builder: KernelBuilder) -> tuple[tuple[Tensor, ...], tuple[Nest, ...]]:
+    """Tensors that some nest touches, and the nests with their accesses numbered anew."""
+    accesses = (a for nest in builder.nests for a in (*nest.reads, *nest.writes))
+    numbers = {old: new for new, old in enumerate(sorted({a.tensor for a in accesses}))}
+    tensors = tuple(builder.tensors[old] for old in numbers)
+    return tensors, tuple(_renumbered(nest, numbers) for nest in builder.nests)
+
+
+def _renumbered(nest: Nest, numbers: dict[int, int]) -> Nest:
+    reads, writes = (
+        tuple(Access(tensor=numbers[access.tensor], map=access.map) for access in accesses)
+        for accesses in (nest.reads, nest.writes)
+    )
+    return msgspec.structs.replace(nest, reads=reads, writes=writes)
