@@ -66,7 +66,7 @@ def _carried(frame: Frame, argument: ir.BlockArgument, header: int) -> Size:
     if start is None:
         return unknown
     if (by := turn_step(frame, argument, header)) is not None:
-        return apply("add", start, apply("mul", iteration, by))
+        return apply("add", apply("mul", iteration, by), start)
     return start if _same(frame, argument, frame.edges[header]) == start else unknown
 
 

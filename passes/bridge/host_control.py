@@ -1,7 +1,7 @@
 """From a function's control flow to commands in loops and branches, with calls inlined.
 
-Loops are `<function>.loop0`, `loop1`, ... and branches `<function>.branch0`, ... in program order;
-those without commands are left out. A loop whose test stands at its head counts full turns, and
+Loops are `<function>.loop0`, `loop1`, ... in program order; loops and branches without commands are
+left out. A loop whose test stands at its head counts full turns, and
 what stands before the test follows once more. A call back into a function that is being read ends
 there: host programs do not recurse.
 """
@@ -84,12 +84,19 @@ def _branch(frame: Frame, node: Branch) -> Commands:
     taken = None if node.block is None else _taken(frame, node, frame.blocks[node.block])
     if taken is not None:
         return _nodes(frame, node.arms[taken])
-    name = frame.names.new("branch")
-    return _choice(name, [_nodes(frame, arm) for arm in node.arms])
+    return _choice([_nodes(frame, arm) for arm in node.arms])
 
 
-def _choice(name: str, arms: list[Commands]) -> Commands:
-    return (Choice(arms=tuple(arms), name=name),) if any(arms) else ()
+def _choice(arms: list[Commands]) -> Commands:
+    """`if c do { } while c` is one loop of unknown length that may have no turn at all."""
+    filled = [arm for arm in arms if arm]
+    if len(filled) == 1 and len(filled[0]) == 1 and _has_unknown_trips(filled[0][0]):
+        return filled[0]
+    return (Choice(arms=tuple(arms)),) if filled else ()
+
+
+def _has_unknown_trips(command: Command) -> bool:
+    return isinstance(command, Repeat) and command.trips == symbol(command.name)
 
 
 def _taken(frame: Frame, node: Branch, block: ir.Block) -> int | None:
@@ -154,16 +161,14 @@ def _scf_if(frame: Frame, op: ir.Operation) -> Commands:
     if isinstance(condition, int):
         taken = blocks[0 if condition else 1]
         return _block(frame, taken) if taken else ()
-    name = frame.names.new("branch")
-    return _choice(name, [_block(frame, block) if block else () for block in blocks])
+    return _choice([_block(frame, block) if block else () for block in blocks])
 
 
 def _scf_index_switch(frame: Frame, op: ir.Operation) -> Commands:
     """The first arm is the default."""
     if not has_any(op, OPS):
         return ()
-    name = frame.names.new("branch")
-    return _choice(name, [_block(frame, region.blocks[0]) for region in op.regions])
+    return _choice([_block(frame, region.blocks[0]) for region in op.regions])
 
 
 def _inner(frame: Frame, op: ir.Operation) -> Commands:

@@ -16,7 +16,7 @@ def for_trips(frame: Frame, op: ir.Operation, number: int) -> Size:
     """Turns of an `scf.for`; binds its counter over the number of the turn."""
     lower, upper, step = (frame.reader.read(op.operands[i]) for i in range(3))
     turn = apply("mul", frame.names.iteration(number), step)
-    frame.reader.bind(op.regions[0].blocks[0].arguments[0], apply("add", lower, turn))
+    frame.reader.bind(op.regions[0].blocks[0].arguments[0], apply("add", turn, lower))
     return apply("max", 0, apply("ceildiv", apply("sub", upper, lower), step))
 
 
