@@ -24,6 +24,7 @@ class Analysis:
     dims: Mapping[str, int] = field(default_factory=dict)  # --xpu-dim NAME=VALUE
     tiling: Tiling = "ir"
     devices: int = 1
+    fold: bool = True
     workload: Workload | None = None
 
 
@@ -33,6 +34,7 @@ class ModulePass(ABC):
 
     name: ClassVar[str]
     phase: ClassVar[Phase] = "executable-configurations"
+    changes_module: ClassVar[bool] = False  # whether the compile goes on with what `run` left
 
     @abstractmethod
     def run(self, module: ir.Operation, analysis: Analysis) -> None:

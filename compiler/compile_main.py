@@ -1,0 +1,78 @@
+"""`xpu-shark compile`: iree-compile, and with an --xpu- flag its remarks as well."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Final
+
+from xpu_shark.compiler import errors, flags, outputs, pass_registry, stock
+from xpu_shark.compiler.errors import UsageError
+from xpu_shark.compiler.flags import Options
+from xpu_shark.compiler.iree_flags import StockOnly, expand_response_files
+
+DEFAULT_FILTER: Final = "xpu-shark.*"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Compile; returns the exit code, or becomes iree-compile and does not return."""
+    ours, theirs = flags.split(expand_response_files(argv))
+    if not ours:
+        stock.become(argv)
+    options = flags.options(ours)
+    if options.passes != flags.DEFAULT_PASSES:
+        pass_registry.check(options.passes)
+    from xpu_shark.compiler.pipeline import repeatable_stdin
+
+    with repeatable_stdin(theirs):
+        code = _compile(theirs, options)
+    if code is None:
+        stock.become(theirs)
+    return code
+
+
+def check_regex(pattern: str) -> None:
+    """Raise `UsageError` for a --remarks-filter that can match nothing because it is broken."""
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):
+        try:
+            re.compile(pattern)
+        except re.error as problem:
+            raise UsageError(f"--remarks-filter={pattern}: not a regex: {problem}") from problem
+
+
+def _compile(args: Sequence[str], options: Options) -> int | None:
+    """Exit code of the compile, or None where the stock compiler has to do it (again)."""
+    try:
+        return _run(args, options)
+    except StockOnly as reason:
+        if str(reason):
+            errors.warning(reason)
+    except UsageError:
+        raise
+    except Exception as problem:  # any defect of ours: reported, and the build goes on
+        errors.fault("analysis failed, compiling without it", problem)
+    return None
+
+
+def _run(args: Sequence[str], options: Options) -> int:
+    from iree.compiler.api import Output
+
+    from xpu_shark.compiler import pipeline
+    from xpu_shark.compiler.session import CompileSession
+
+    command = pipeline.command_line(args)
+    outputs.check("-o", command.output)
+    outputs.check("--remarks-output-file", command.remarks_output_file)
+    check_regex(command.remarks_filter)
+    passes = pipeline.passes(options)
+    with Output.open_file(command.output) as output, CompileSession(command) as session:
+        steps = pipeline.Pipeline(session, command, DEFAULT_FILTER)
+        done = steps.parse() and steps.run(passes, pipeline.analysis(options))
+        done = done and steps.advance(command.compile_to)
+        steps.write_remarks()
+        if not done:
+            return 1
+        session.write(output)
+        output.keep()
+    return 0

@@ -1,0 +1,166 @@
+"""Our own flags: found in a command line, checked, and turned into options of one compile."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from xpu_shark.compiler.errors import UsageError
+from xpu_shark.simulator import target as targets
+from xpu_shark.simulator.target import Target, TargetError
+
+if TYPE_CHECKING:
+    from xpu_shark.passes.module_pass import Tiling
+
+PREFIX: Final = "--xpu-"
+DEFAULT_PASSES: Final = ("xpu-report-limits",)
+_TILINGS: Final[tuple[Tiling, ...]] = ("ir", "default", "best")
+_DIM = re.compile(r"([A-Za-z_][\w.$-]*)=(\d+)")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Values of the `--xpu-` flags of one command line."""
+
+    target: Target
+    tiling: Tiling = "ir"
+    dims: Mapping[str, int] = field(default_factory=dict)
+    devices: int = 1
+    fold: bool = True
+    passes: tuple[str, ...] = DEFAULT_PASSES
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One flag: `parse` turns its text into the value of the option `name`.
+
+    Without `parse` the flag is known and not available in this version.
+    """
+
+    name: str
+    metavar: str
+    help: str
+    parse: Callable[[str], Any] | None = None
+
+    @property
+    def spelling(self) -> str:
+        return PREFIX + self.name
+
+
+def split(args: Iterable[str]) -> tuple[list[tuple[Flag, str]], list[str]]:
+    """Our flags with their texts, and the arguments that are iree-compile's.
+
+    A value follows `=` or is the next argument. Raises `UsageError` for an unknown flag, one
+    without a value, or one that is not available.
+    """
+    ours: list[tuple[Flag, str]] = []
+    theirs: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            theirs += [arg, *rest]
+        elif arg.startswith((PREFIX, PREFIX[1:])):
+            flag, text = _find(arg)
+            if flag.parse is not None and text is None:
+                text = next(rest, None)
+            ours.append((flag, _present(flag, text)))
+        else:
+            theirs.append(arg)
+    return ours, theirs
+
+
+def options(given: Iterable[tuple[Flag, str]]) -> Options:
+    """The checked values; `UsageError` names the flag and what it takes."""
+    values: dict[str, Any] = {}
+    for flag, text in given:
+        assert flag.parse is not None
+        value = flag.parse(text)
+        values[flag.name] = {**values.get(flag.name, {}), **value} if flag.name == "dim" else value
+    if "target" not in values:
+        known = ", ".join(targets.names())
+        raise UsageError(f"--xpu-target=NAME|FILE.toml is missing (known names: {known})")
+    return Options(**{_FIELDS.get(name, name): value for name, value in values.items()})
+
+
+def usage() -> str:
+    """One line a flag, for `--help`."""
+    shown = [(f"{f.spelling}={f.metavar}", f.help) for f in FLAGS if f.parse is not None]
+    return "\n".join(f"  {left:28}  {right}" for left, right in shown)
+
+
+def _find(arg: str) -> tuple[Flag, str | None]:
+    spelling, equals, text = arg.partition("=")
+    name = "--" + spelling.lstrip("-")
+    for flag in FLAGS:
+        if flag.spelling == name:
+            return flag, text if equals else None
+    near = difflib.get_close_matches(name, [f.spelling for f in FLAGS if f.parse], n=1, cutoff=0.5)
+    hint = f", did you mean {near[0]}?" if near else "; see xpu-shark --help"
+    raise UsageError(f"unknown flag {name}{hint}")
+
+
+def _present(flag: Flag, text: str | None) -> str:
+    if flag.parse is None:
+        raise UsageError(f"{flag.spelling} is not available in this version")
+    if not text:
+        raise UsageError(f"{flag.spelling} needs a value: {flag.spelling}={flag.metavar}")
+    return text
+
+
+def _target(text: str) -> Target:
+    try:
+        return targets.load(text)
+    except TargetError as problem:
+        raise UsageError(f"--xpu-target: {problem}") from problem
+
+
+def _choice(flag: str, *choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise UsageError(f"--xpu-{flag}={text}: expected {', '.join(choices)}")
+        return text
+
+    return parse
+
+
+def _fold(text: str) -> bool:
+    return _choice("fold", "on", "off")(text) == "on"
+
+
+def _dim(text: str) -> dict[str, int]:
+    if match := _DIM.fullmatch(text):
+        return {match[1]: int(match[2])}
+    raise UsageError(f"--xpu-dim={text}: expected NAME=VALUE, such as input0.0=128")
+
+
+def _devices(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise UsageError(f"--xpu-devices={text}: expected a whole number of at least 1")
+    return int(text)
+
+
+def _passes(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise UsageError(f"--xpu-passes={text}: expected NAME[,NAME...]")
+    return names
+
+
+_FIELDS: Final = {"dim": "dims"}
+FLAGS: Final = (
+    Flag("target", "NAME|FILE.toml", "accelerator to simulate (xpu-shark targets)", _target),
+    Flag("tiling", "ir|default|best", "tile sizes to simulate", _choice("tiling", *_TILINGS)),
+    Flag("dim", "NAME=VALUE", "size of a dynamic dimension; repeatable", _dim),
+    Flag("devices", "N", "devices that share the work of collectives", _devices),
+    Flag("fold", "on|off", "skip over repeated tiles (same result, faster)", _fold),
+    Flag("passes", "NAME[,NAME...]", "passes to run instead of the default ones", _passes),
+    Flag("trace", "FILE.xputrace", "facts of a recorded run"),
+    Flag("report", "DIR", "folder for the report"),
+    Flag("timeline", "FILE.json", "timeline for Perfetto"),
+    Flag("sarif", "FILE.sarif", "findings for code scanning"),
+    Flag("tuning-spec", "FILE.mlir", "advice as a tuning spec"),
+    Flag("instrument", "off|workgroup|loop", "probes in the compiled program"),
+)

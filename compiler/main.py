@@ -1,0 +1,83 @@
+"""The command `xpu-shark`: picks the subcommand, and turns bad arguments into one line."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from xpu_shark.compiler import errors, flags
+from xpu_shark.compiler.errors import USAGE, UsageError
+
+INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand; `module` has `main(arguments) -> exit code` and is imported when used."""
+
+    name: str
+    arguments: str
+    help: str
+    module: str
+
+
+COMMANDS: Final = (
+    Command(
+        "compile",
+        "IN.mlir -o OUT.vmfb [--xpu-target=NAME ...] [ANY IREE-COMPILE FLAG ...]",
+        "iree-compile, with remarks on what limits each dispatch",
+        "compile_main",
+    ),
+    Command(
+        "simulate",
+        "IN.mlir --xpu-target=NAME [--format=text|jsonl] [ANY IREE-COMPILE FLAG ...]",
+        "print the simulation without producing a module",
+        "simulate_main",
+    ),
+    Command("targets", "[NAME]", "list the accelerators, or show one", "targets_main"),
+    Command("tool-path", "", "print a folder for IREE_TOOL_PATH", "tool_path"),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: this process's); returns the exit code."""
+    args = sys.argv[1:] if argv is None else list(argv)
+    if not args or args[0] in ("--help", "-h", "help"):
+        print(_help())
+        return 0 if args else USAGE
+    try:
+        return _run(args[0], args[1:])
+    except UsageError as problem:
+        errors.error(problem)
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(name: str, args: list[str]) -> int:
+    command = next((each for each in COMMANDS if each.name == name), None)
+    if command is None:
+        raise UsageError(f"unknown command {name!r}{_hint(name)}")
+    run = importlib.import_module(f"xpu_shark.compiler.{command.module}").main
+    return int(run(args))
+
+
+def _hint(name: str) -> str:
+    near = difflib.get_close_matches(name, [each.name for each in COMMANDS], n=1)
+    return f", did you mean {near[0]!r}?" if near else "; see xpu-shark --help"
+
+
+def _help() -> str:
+    lines = ["usage: xpu-shark COMMAND ...", ""]
+    for each in COMMANDS:
+        lines += [f"  xpu-shark {each.name} {each.arguments}".rstrip(), f"      {each.help}"]
+    lines += ["", "flags of compile and simulate, next to all of iree-compile's:", flags.usage()]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

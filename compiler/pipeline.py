@@ -1,0 +1,144 @@
+"""Steps that `compile` and `simulate` share: from a command line to passes that have run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from xpu_shark.compiler import errors, iree_api, outputs, pass_registry, stock
+from xpu_shark.compiler.flags import Options
+from xpu_shark.compiler.iree_flags import CommandLine, StockOnly, read
+from xpu_shark.compiler.remark_sink import RemarkSink
+from xpu_shark.compiler.session import CompileSession, stops
+from xpu_shark.passes.module_pass import Analysis, ModulePass
+
+
+def command_line(args: Sequence[str]) -> CommandLine:
+    """`args` as iree-compile reads them, LLVM's flags set for this process.
+
+    Raises `StockOnly` where iree-compile has to do the whole job.
+    """
+    program = str(stock.binary())
+    command = read(args, lambda flags: iree_api.accepts_flags((program, *flags)))
+    if command.input != "-" and not os.path.exists(command.input):
+        raise StockOnly  # iree-compile says so
+    iree_api.set_flags((program, *command.flags))
+    return command
+
+
+def passes(options: Options) -> list[ModulePass]:
+    """The passes asked for. Raises `StockOnly` if one of the default ones is not installed."""
+    for name in options.passes:
+        if name not in pass_registry.available():
+            raise StockOnly(f"analysis skipped: pass {name} is not in this installation")
+    return [pass_registry.create(name) for name in options.passes]
+
+
+def analysis(options: Options) -> Analysis:
+    return Analysis(
+        target=options.target,
+        dims=options.dims,
+        tiling=options.tiling,
+        devices=options.devices,
+        fold=options.fold,
+    )
+
+
+class Pipeline:
+    """A compile session whose remarks go where the command line says."""
+
+    def __init__(self, session: CompileSession, command: CommandLine, default_filter: str) -> None:
+        self._session = session
+        self._command = command
+        self.complete = True  # whether every pass saw the module and returned
+        pattern = command.remarks_filter or default_filter
+        self._sink = RemarkSink(session.context, pattern, sys.stderr)
+
+    def parse(self) -> bool:
+        """Read the input; False after IREE's message. `StockOnly` if it cannot be opened."""
+        try:
+            with self._iree_remarks():
+                return self._session.parse()
+        except ValueError:
+            raise StockOnly from None
+
+    def advance(self, phase: str) -> bool:
+        with self._iree_remarks():
+            return self._session.advance(phase)
+
+    def run(self, group: Sequence[ModulePass], shared: Analysis) -> bool:
+        """Stop at each phase that a pass wants; False after IREE's message.
+
+        Phases that this command line leaves out are said in one line.
+        """
+        wanted = stops(group)
+        if left_out := [phase for phase, _ in wanted if not self._session.reaches(phase)]:
+            errors.warning(f"analysis skipped at {', '.join(left_out)}: {self._range()}")
+            self.complete = False
+        for phase, ready in wanted:
+            if phase in left_out:
+                continue
+            if not self.advance(phase):
+                return False
+            with self._sink.listening(log=True):
+                done = self._session.hand_over(ready, shared)
+            if not done:
+                self.complete = False
+                break
+        return True
+
+    def write_remarks(self) -> None:
+        """The YAML file, if one was asked for; a file that cannot be written is one line."""
+        path = self._command.remarks_output_file
+        if not path:
+            return
+        try:
+            outputs.replace(path, self._sink.write_yaml)
+        except (OSError, ValueError) as problem:
+            errors.warning(f"--remarks-output-file {path}: {problem}")
+
+    def _iree_remarks(self) -> AbstractContextManager[None]:
+        """IREE's own remarks: iree-compile keeps them where filter and file are given."""
+        if self._command.remarks_filter and self._command.remarks_output_file:
+            return self._sink.listening(log=False)
+        return nullcontext()
+
+    def _range(self) -> str:
+        """Why a phase is not part of this compile."""
+        start, end = self._command.compile_from, self._command.compile_to
+        given = [("--compile-from", start, "start"), ("--compile-to", end, "end")]
+        flags = [f"{flag}={value}" for flag, value, usual in given if value != usual]
+        return f"{' '.join(flags)} leaves it out"
+
+
+@contextmanager
+def repeatable_stdin(args: Sequence[str]) -> Iterator[None]:
+    """Let standard input be read again from its start after this block, if `args` name it."""
+    if "-" not in args:
+        yield
+        return
+    if not _seekable(0):
+        _spool()
+    start = os.lseek(0, 0, os.SEEK_CUR)
+    yield
+    os.lseek(0, start, os.SEEK_SET)
+
+
+def _seekable(descriptor: int) -> bool:
+    try:
+        os.lseek(descriptor, 0, os.SEEK_CUR)
+    except OSError:
+        return False
+    return True
+
+
+def _spool() -> None:
+    """Put what a pipe still holds into a file, and the file in the pipe's place."""
+    with tempfile.TemporaryFile() as spool:
+        while chunk := os.read(0, 1 << 20):
+            spool.write(chunk)
+        spool.seek(0)
+        os.dup2(spool.fileno(), 0)
