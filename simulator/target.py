@@ -126,7 +126,7 @@ class Published(Struct, frozen=True, kw_only=True):
     tolerance: Cost = 0.01
 
 
-class Target(Struct, frozen=True, kw_only=True):
+class Target(Struct, frozen=True, kw_only=True, eq=False):
     """One accelerator device.
 
     `clock_hz` is the data sheet's; `sustained_clock_hz` what long matrix work was measured to

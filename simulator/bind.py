@@ -1,0 +1,171 @@
+"""Gives a kernel's symbolic sizes their values, and finds the axes that its nests share.
+
+Two loop dims of different nests are one *axis* where they index the same dimension of a tensor
+that passes between the nests (or that both read): the row of a matmul and the row of the bias
+add behind it. An axis is a reduction axis if any nest reduces over it. Tiling works on axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import msgspec
+
+from xpu_shark.simulator.symbolic import UnboundError, evaluate, symbols
+from xpu_shark.simulator.workload import Access, Contraction, Kernel, Nest, TileLevel, Work
+
+
+class Struct(msgspec.Struct, frozen=True):
+    """Base of all bound data: like the workload's, with every size an integer."""
+
+
+class BoundTensor(Struct):
+    shape: tuple[int, ...]
+    element: str
+    is_global: bool
+    contiguous: int
+
+
+class BoundNest(Struct):
+    """`axes[d]` is the kernel axis of loop dim d; `extents[d]` its trip count."""
+
+    name: str
+    extents: tuple[int, ...]
+    parallel: tuple[bool, ...]
+    axes: tuple[int, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    work: tuple[Work, ...]
+    contraction: Contraction | None
+    points: int
+    trips: int
+    tiles: tuple[TileLevel, ...]
+    pinned: bool
+    location: str
+
+    @property
+    def box(self) -> int:
+        """Product of the extents; `points` is less where bounds are triangular or ragged."""
+        return prod(self.extents)
+
+
+class Axis(Struct):
+    extent: int
+    parallel: bool
+
+
+class BoundKernel(Struct):
+    name: str
+    tensors: tuple[BoundTensor, ...]
+    nests: tuple[BoundNest, ...]
+    axes: tuple[Axis, ...]
+    online: bool
+    backend: str
+
+    @property
+    def empty(self) -> bool:
+        """No nest executes any point: there is no work."""
+        return all(nest.points * nest.trips == 0 for nest in self.nests)
+
+
+def missing(kernel: Kernel, env: Mapping[str, int]) -> tuple[str, ...]:
+    """Symbols of the kernel that `env` has no value for."""
+    sizes = [size for tensor in kernel.tensors for size in (*tensor.shape, tensor.contiguous)]
+    for nest in kernel.nests:
+        sizes += [dim.extent for dim in nest.dims]
+        sizes += [nest.trips, 1 if nest.points is None else nest.points]
+    return tuple(name for name in symbols(*sizes) if name not in env)
+
+
+def bind(kernel: Kernel, env: Mapping[str, int]) -> BoundKernel:
+    """Raises `UnboundError` with every missing name."""
+    if names := missing(kernel, env):
+        raise UnboundError(names)
+    tensors = tuple(
+        BoundTensor(
+            tuple(evaluate(size, env) for size in tensor.shape),
+            tensor.element,
+            tensor.storage == "global",
+            evaluate(tensor.contiguous, env),
+        )
+        for tensor in kernel.tensors
+    )
+    extents = [[evaluate(dim.extent, env) for dim in nest.dims] for nest in kernel.nests]
+    groups = _unify(kernel, extents)
+    nests = tuple(
+        _bind_nest(nest, env, extents[number], groups[number])
+        for number, nest in enumerate(kernel.nests)
+    )
+    return BoundKernel(
+        kernel.name, tensors, nests, _axes(nests), kernel.online, kernel.backend
+    )
+
+
+def _bind_nest(
+    nest: Nest, env: Mapping[str, int], extents: list[int], axes: list[int]
+) -> BoundNest:
+    box = prod(extents)
+    points = box if nest.points is None else evaluate(nest.points, env)
+    return BoundNest(
+        nest.name,
+        tuple(extents),
+        tuple(dim.kind == "parallel" for dim in nest.dims),
+        tuple(axes),
+        nest.reads,
+        nest.writes,
+        nest.work,
+        nest.contraction,
+        min(points, box),
+        evaluate(nest.trips, env),
+        nest.tiles,
+        nest.pinned,
+        nest.location,
+    )
+
+
+def _axes(nests: tuple[BoundNest, ...]) -> tuple[Axis, ...]:
+    count = 1 + max((axis for nest in nests for axis in nest.axes), default=-1)
+    extents, parallel = [0] * count, [True] * count
+    for nest in nests:
+        for axis, extent, free in zip(nest.axes, nest.extents, nest.parallel, strict=True):
+            extents[axis] = extent
+            parallel[axis] &= free
+    return tuple(map(Axis, extents, parallel))
+
+
+def _unify(kernel: Kernel, extents: list[list[int]]) -> list[list[int]]:
+    """Axis numbers for every nest's dims, numbered in order of first appearance."""
+    dims = [(n, d) for n, nest in enumerate(kernel.nests) for d in range(len(nest.dims))]
+    members = {dim: {dim} for dim in dims}
+    for local in (True, False):
+        seen: dict[tuple[int, int], tuple[int, int]] = {}
+        for nest_number, nest in enumerate(kernel.nests):
+            for access in (*nest.reads, *nest.writes):
+                if (kernel.tensors[access.tensor].storage == "local") != local:
+                    continue
+                for position, index in enumerate(access.map):
+                    if index.indirect or len(index.terms) != 1 or index.terms[0][1] != 1:
+                        continue
+                    dim = (nest_number, index.terms[0][0])
+                    first = seen.setdefault((access.tensor, position), dim)
+                    if extents[first[0]][first[1]] == extents[dim[0]][dim[1]]:
+                        _merge(members, first, dim)
+    number: dict[int, int] = {}
+    result: list[list[int]] = [[0] * len(nest.dims) for nest in kernel.nests]
+    for nest_number, d in dims:
+        group = id(members[nest_number, d])
+        result[nest_number][d] = number.setdefault(group, len(number))
+    return result
+
+
+def _merge(
+    members: dict[tuple[int, int], set[tuple[int, int]]], a: tuple[int, int], b: tuple[int, int]
+) -> None:
+    """Join two groups unless that would make two dims of one nest the same axis."""
+    one, two = members[a], members[b]
+    if one is two or {nest for nest, _ in one} & {nest for nest, _ in two}:
+        return
+    one |= two
+    for dim in two:
+        members[dim] = one

@@ -1,0 +1,66 @@
+"""Least times: what each resource alone would need for the kernel's work, whatever the schedule.
+
+The bound is the largest of them, the serial time their sum (speed-of-light analysis, and the
+[bound, serial] interval: where a time falls in it says how well work overlaps).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.footprint import compulsory_bytes
+from xpu_shark.simulator.nest_cost import FREE, matrix_element
+from xpu_shark.simulator.target import PS_PER_S, Target
+from xpu_shark.simulator.units import matrix, vector
+from xpu_shark.simulator.units.launch import launch_ps
+
+FLOPS_PER_OPERATION = {"madd": 2}
+NO_FLOP = frozenset({"convert", "compare", "select", "logic", "shift", "index", "copy"})
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """Picoseconds by resource: main memory, "matrix", "vector", "launch"."""
+
+    least_ps: dict[str, int]
+
+    @property
+    def bound_ps(self) -> int:
+        return max(self.least_ps.values())
+
+    @property
+    def serial_ps(self) -> int:
+        return sum(self.least_ps.values())
+
+
+def bounds(kernel: BoundKernel, target: Target) -> Bounds:
+    """Compulsory bytes at the main memory's rate, useful operations at all cores' peaks."""
+    outer = target.memory[0]
+    least = {outer.name: 0, "matrix": 0, "vector": 0, "launch": launch_ps(target)}
+    rate = outer.peak_bytes_per_s or outer.bytes_per_s
+    least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / rate)
+    cycles = {"matrix": 0.0, "vector": 0.0}
+    for nest in kernel.nests:
+        points = nest.points * nest.trips
+        element = matrix_element(target, nest.contraction)
+        for work in nest.work:
+            if element is not None and work.kind == "madd":
+                rate = matrix.macs_per_cycle(target, element)
+                cycles["matrix"] += points * work.count / rate
+            elif element is None and work.kind not in FREE:
+                cost = vector.op_cycles(target.vector, work.kind, work.element)
+                cycles["vector"] += points * work.count * cost / target.vector.lanes
+    for unit, needed in cycles.items():
+        least[unit] = int(needed / target.cores * PS_PER_S / target.clock_hz)
+    return Bounds(least)
+
+
+def flops(kernel: BoundKernel) -> int:
+    """Useful arithmetic: a multiply-add is two, conversions, compares, selects, bit and address
+    operations none, everything else one."""
+    return sum(
+        nest.points * nest.trips * work.count * FLOPS_PER_OPERATION.get(work.kind, 1)
+        for nest in kernel.nests
+        for work in nest.work
+        if work.kind not in NO_FLOP
+    )

@@ -1,0 +1,121 @@
+"""A closed-form estimate of a tiling's time: what tilers compare candidates by.
+
+It never reaches a report: the chosen tiling is simulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import msgspec
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.footprint import accesses, region
+from xpu_shark.simulator.gang import grid
+from xpu_shark.simulator.nest_cost import ops
+from xpu_shark.simulator.plan import Phase, Tiling, phases
+from xpu_shark.simulator.residency import Residency, depends_on, level_of
+from xpu_shark.simulator.target import PS_PER_S, Target
+from xpu_shark.simulator.units.dma import PS_PER_NS
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """`used` bytes of the innermost memory; the tiling is possible if they are at most
+    `capacity`. `time_ps`: the busiest resource, plus what the first and last tile expose."""
+
+    time_ps: int
+    bytes: int
+    used: int
+    capacity: int
+
+    @property
+    def fits(self) -> bool:
+        return self.used <= self.capacity
+
+
+def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
+    spread = target.execution == "waves"
+    parts = phases(kernel, tiling, distributed=spread)
+    residency = Residency(kernel, tiling, target, parts)
+    tiles = _tiles(kernel, tiling) if spread else 1
+    rounds = -(-tiles // target.cores) if spread else 1
+    compute = {"matrix": 0, "vector": 0}
+    for phase, nest in _nests(kernel, parts):
+        extents, count = _tile(kernel, tiling, nest, phase.loops, spread)
+        for op in ops(kernel, nest, target, extents):
+            compute[op.unit] += op.cost.service_ps * count * nest.trips * rounds
+    moved, exposed, transfers = _traffic(kernel, tiling, target, parts, residency, spread)
+    outer = target.memory[0]
+    setup = int(target.dma.setup_ns * PS_PER_NS)
+    memory = int(moved * PS_PER_S / outer.bytes_per_s) + setup * transfers
+    first = int(min(exposed, moved) * PS_PER_S / outer.bytes_per_s) + setup
+    busiest = max(memory, *compute.values())
+    if residency.buffers == 1:  # a lone buffer is loaded and worked on in turns
+        busiest = memory + sum(compute.values())
+    return Estimate(busiest + min(first, memory), moved, residency.used, residency.capacity)
+
+
+def _traffic(
+    kernel: BoundKernel,
+    tiling: Tiling,
+    target: Target,
+    parts: tuple[Phase, ...],
+    residency: Residency,
+    spread: bool,
+) -> tuple[int, int, int]:
+    """(bytes over the outermost memory, bytes of one tile of every operand, transfers)."""
+    lattice = grid(kernel, tiling, target.cores) if spread else None
+    tiles = _tiles(kernel, tiling) if spread else 1
+    moved = exposed = transfers = 0
+    seen: set[object] = set()
+    for phase, nest in _nests(kernel, parts):
+        number = kernel.nests.index(nest)
+        for access, written in accesses(nest):
+            if not residency.moves(number, access, written=written):
+                continue
+            level = level_of(nest, access, phase.loops)
+            key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level])
+            if key in seen:
+                continue
+            seen.add(key)
+            extents, _ = _tile(kernel, tiling, nest, phase.loops[:level], spread)
+            size = region(kernel.tensors[access.tensor], access, extents).bytes
+            times = _iterations(kernel, tiling, phase.loops[:level], nest.trips) * tiles
+            transfers += times // target.cores if spread else times
+            if lattice is not None and not written and len(target.memory) > 2:
+                axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
+                part = lattice.shared(axes, residency.cached(number, access))
+                times = -(-times * part.numerator // part.denominator)
+            moved += size * times
+            exposed += size * (min(tiles, target.cores) if spread else 1)
+    return moved, exposed, transfers
+
+
+def _nests(kernel: BoundKernel, parts: tuple[Phase, ...]) -> Iterator[tuple[Phase, BoundNest]]:
+    for phase in parts:
+        for number in phase.nests:
+            yield phase, kernel.nests[number]
+
+
+def _tile(
+    kernel: BoundKernel, tiling: Tiling, nest: BoundNest, loops: tuple[int, ...], spread: bool
+) -> tuple[list[int], int]:
+    """(extent of each of the nest's dims inside `loops`, how often the loops turn)."""
+    inside = set(loops) | (set(tiling.order) if spread else set())
+    extents = [
+        min(tiling.tile[axis], kernel.axes[axis].extent) if axis in inside else extent
+        for axis, extent in zip(nest.axes, nest.extents, strict=True)
+    ]
+    return extents, _iterations(kernel, tiling, loops, 1)
+
+
+def _iterations(kernel: BoundKernel, tiling: Tiling, loops: tuple[int, ...], trips: int) -> int:
+    count = 1
+    for axis in loops:
+        count *= trips if axis < 0 else -(-kernel.axes[axis].extent // tiling.tile[axis])
+    return count
+
+
+def _tiles(kernel: BoundKernel, tiling: Tiling) -> int:
+    return prod(-(-kernel.axes[axis].extent // tiling.tile[axis]) for axis in tiling.order)

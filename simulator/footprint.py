@@ -1,0 +1,77 @@
+"""What part of a tensor a tile of a nest touches: elements, bytes, contiguous runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import msgspec
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest, BoundTensor
+from xpu_shark.simulator.element_type import storage_bytes
+from xpu_shark.simulator.workload import Access
+
+
+class Region(msgspec.Struct, frozen=True):
+    """`elements` in `runs` contiguous pieces of up to `run_bytes` each, `bytes` in all."""
+
+    elements: int
+    bytes: int
+    runs: int
+    run_bytes: int
+
+
+def region(tensor: BoundTensor, access: Access, tile: Sequence[int]) -> Region:
+    """The part of `tensor` that `access` touches when loop dim d spans `tile[d]` iterations.
+
+    Along a dimension indexed by sum(c_d x i_d) that is sum(|c_d| x (tile_d - 1)) + 1 elements, at
+    most the tensor's: sliding windows overlap inside a tile and are loaded once. An indirect
+    index touches one place for each point of its dims.
+    """
+    spans, places = [], 1
+    for extent, index in zip(tensor.shape, access.map, strict=True):
+        if index.indirect:
+            places *= prod(tile[dim] for dim, _ in index.terms)
+            spans.append(min(extent, 1))
+        else:
+            span = 1 + sum(abs(c) * (tile[dim] - 1) for dim, c in index.terms)
+            spans.append(max(0, min(extent, span)))
+    elements = prod(spans) * places
+    run = min(_run(tensor, spans), elements)
+    if not elements or not run:
+        return Region(0, 0, 0, 0)
+    size = storage_bytes(tensor.element, elements)
+    return Region(elements, size, -(-elements // run), storage_bytes(tensor.element, run))
+
+
+def compulsory_bytes(kernel: BoundKernel) -> int:
+    """Least main-memory traffic: what is touched of each global tensor, once read, once written."""
+    touched: dict[tuple[int, bool], int] = {}
+    produced: set[int] = set()
+    for nest in kernel.nests:
+        if nest.points * nest.trips == 0:
+            continue
+        for access, written in accesses(nest):
+            tensor = kernel.tensors[access.tensor]
+            if tensor.is_global and (written or access.tensor not in produced):
+                whole = storage_bytes(tensor.element, prod(tensor.shape))
+                size = min(whole, region(tensor, access, nest.extents).bytes)
+                key = (access.tensor, written)
+                touched[key] = max(touched.get(key, 0), size)
+        produced |= {access.tensor for access in nest.writes}
+    return sum(touched.values())
+
+
+def accesses(nest: BoundNest) -> list[tuple[Access, bool]]:
+    """Every operand with whether it is written, reads first."""
+    return [(access, False) for access in nest.reads] + [(access, True) for access in nest.writes]
+
+
+def _run(tensor: BoundTensor, spans: Sequence[int]) -> int:
+    """Elements next to each other in row-major order, innermost whole dimensions joined."""
+    run = 1
+    for extent, span in zip(reversed(tensor.shape), reversed(spans), strict=True):
+        run *= span
+        if span != extent:
+            break
+    return min(run, tensor.contiguous) if tensor.contiguous else run

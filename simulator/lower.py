@@ -1,0 +1,379 @@
+"""Lowers a bound kernel with its tiling to a program for one target.
+
+Operand tiles are loaded where the innermost loop that they depend on turns, so that a tile
+stays for all loops inside; results are stored likewise. Buffers are channels: their depth is the
+number of tiles that fit, a load waits for a free one and a unit for a full one. Results pass
+from unit to unit the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import msgspec
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
+from xpu_shark.simulator.gang import Variant, Wave, grid, waves
+from xpu_shark.simulator.nest_cost import ops, units
+from xpu_shark.simulator.plan import Phase, Tiling, can_share, phases
+from xpu_shark.simulator.program import Instruction, Program
+from xpu_shark.simulator.residency import Residency, depends_on, level_of, produced_before
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.traffic import transfer
+from xpu_shark.simulator.units.launch import launch_ps
+from xpu_shark.simulator.workload import Access
+
+Path = tuple[object, ...]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One part of a body: a loop over `axis` (None: a single nest) around `phases`."""
+
+    axis: int | None
+    phases: tuple[Phase, ...]
+    nests: tuple[int, ...]
+
+
+class Use(msgspec.Struct):
+    """One operand at one place: which steps of the body use it first and last, a stream each."""
+
+    nest: int
+    access: Access
+    first: dict[str, int]
+    last: dict[str, int]
+
+
+def lower(kernel: BoundKernel, tiling: Tiling, target: Target) -> Program:
+    """The program of one launch."""
+    return _Lowering(kernel, tiling, target).program()
+
+
+class _Lowering:
+    def __init__(self, kernel: BoundKernel, tiling: Tiling, target: Target) -> None:
+        self.kernel, self.tiling, self.target = kernel, tiling, target
+        self.spread = target.execution == "waves"
+        self.phases = phases(kernel, tiling, distributed=self.spread)
+        self.residency = Residency(kernel, tiling, target, self.phases)
+        self.emitter = Emitter()
+        self.grid = grid(kernel, tiling, target.cores) if self.spread else None
+        shared = target.memory[:-1]
+        self.loads = [f"load.{level.name}" for level in shared]
+        self.stores = [f"store.{level.name}" for level in reversed(shared)]
+        self.levels = list(shared)
+
+    def program(self) -> Program:
+        bodies: Bodies = {}
+        for number, wave in enumerate(self._waves()):
+            body = self._body(self.phases, 0, wave.variants, ("wave",))
+            extend(bodies, loop(body, wave.count, self.emitter.tag(("wave", number))))
+        return self.emitter.program(self._launched(bodies))
+
+    def _waves(self) -> tuple[Wave, ...]:
+        if self.spread:
+            return waves(self.kernel, self.tiling, self.target.cores)
+        extents = tuple(axis.extent for axis in self.kernel.axes)
+        return (Wave(1, (Variant(extents, 1),)),)
+
+    def _launched(self, bodies: Bodies) -> Bodies:
+        """Every stream starts when the launch is done."""
+        emitter, started = self.emitter, {}
+        posts = []
+        for stream, items in bodies.items():
+            if items:
+                channel = emitter.channel(("launch", stream), "launch")
+                posts.append((channel, 1))
+                start: Bodies = {}
+                emitter.wait(start, stream, channel)
+                started[stream] = start[stream] + items
+        cost = launch_ps(self.target)
+        launch = Instruction(emitter.resource("launch"), cost, posts=tuple(posts))
+        return {"launch": [launch], **started}
+
+    # One body: the code of every stream inside `depth` common loops of `members`.
+
+    def _body(
+        self, members: tuple[Phase, ...], depth: int, variants: tuple[Variant, ...], path: Path
+    ) -> Bodies:
+        steps = self._steps(members, depth)
+        place = {nest: number for number, step in enumerate(steps) for nest in step.nests}
+        before: list[Bodies] = [{} for _ in steps]
+        after: list[Bodies] = [{} for _ in steps]
+        self._order_spills(place, before, after, path)
+        self._pass_locals(place, variants, before, after, path)
+        for key, use in self._uses(members, depth, place, written=False).items():
+            self._load(use, variants, before, after, (*path, "load", key))
+        for key, use in self._uses(members, depth, place, written=True).items():
+            self._store(use, variants, before, after, (*path, "store", key))
+        bodies: Bodies = {}
+        for step, first, last in zip(steps, before, after, strict=True):
+            extend(bodies, first)
+            extend(bodies, self._step(step, depth, variants, path))
+            extend(bodies, last)
+        return bodies
+
+    def _steps(self, members: tuple[Phase, ...], depth: int) -> list[Step]:
+        steps: list[Step] = []
+        for phase in members:
+            if depth == len(phase.loops):
+                steps += [Step(None, (phase,), (nest,)) for nest in phase.nests]
+                continue
+            axis = phase.loops[depth]
+            last = steps[-1] if steps else None
+            if (
+                last is not None
+                and last.axis == axis
+                and axis in phase.outer
+                and can_share(self.kernel, last.phases, phase, axis)
+            ):
+                steps[-1] = Step(axis, (*last.phases, phase), (*last.nests, *phase.nests))
+            else:
+                steps.append(Step(axis, (phase,), phase.nests))
+        return steps
+
+    def _step(
+        self, step: Step, depth: int, variants: tuple[Variant, ...], path: Path
+    ) -> Bodies:
+        if step.axis is None:
+            return self._nest(step.nests[0], variants, path)
+        tag = self.emitter.tag((*path, step.axis, step.nests[0]))
+        inner = (*path, tag)
+        if step.axis < 0:  # the trips of a loop around the phase
+            body = self._body(step.phases, depth + 1, variants, inner)
+            return loop(body, step.phases[0].trips, tag)
+        tile = self.tiling.tile[step.axis]
+        whole, edge = divmod(variants[0].extents[step.axis], tile)
+        bodies: Bodies = {}
+        for size, count in ((tile, whole), (edge, 1)):
+            if size and count:
+                sized = tuple(_resize(variant, step.axis, size) for variant in variants)
+                body = self._body(step.phases, depth + 1, sized, inner)
+                extend(bodies, loop(body, count, tag))
+        return bodies
+
+    def _nest(self, number: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
+        nest, bodies = self.kernel.nests[number], {}
+        costs = [ops(self.kernel, nest, self.target, _tile(nest, v)) for v in variants]
+        names = units(nest, self.target)
+        for position, unit in enumerate(names):
+            service = max(cost[position].cost.service_ps for cost in costs)
+            latency = max(cost[position].cost.latency_ps for cost in costs)
+            instruction = Instruction(self.emitter.resource(unit), service)
+            if position:
+                self._hand_over(bodies, names[position - 1], unit, (*path, "op", number))
+            bodies.setdefault(unit, []).append(instruction)
+            if position:
+                free = self.emitter.channel((*path, "op", number, "free"), "buffer", 2)
+                self.emitter.post(bodies, unit, free)
+            if position + 1 < len(names):
+                data = self.emitter.channel((*path, "op", number, "data"), unit)
+                self.emitter.post(bodies, unit, data, latency)
+        return bodies
+
+    def _hand_over(self, bodies: Bodies, source: str, unit: str, key: Path) -> None:
+        """`unit` takes what `source` prepared; `source` waits for room first."""
+        free = self.emitter.channel((*key, "free"), "buffer", 2)
+        start: Bodies = {}
+        self.emitter.wait(start, source, free)
+        bodies[source][:0] = start[source]
+        self.emitter.wait(bodies, unit, self.emitter.channel((*key, "data"), source))
+
+    # Operands.
+
+    def _uses(
+        self, members: tuple[Phase, ...], depth: int, place: dict[int, int], *, written: bool
+    ) -> dict[Path, Use]:
+        """Operands that come from or go to memory in this body, once each."""
+        found: dict[Path, Use] = {}
+        for phase in members:
+            for number in phase.nests:
+                nest = self.kernel.nests[number]
+                for access in nest.writes if written else nest.reads:
+                    if not self.residency.moves(number, access, written=written):
+                        continue
+                    if level_of(nest, access, phase.loops) != depth:
+                        continue
+                    key = (access.tensor, *depends_on(nest, access))
+                    use = found.setdefault(key, Use(number, access, {}, {}))
+                    use.nest = number if written else use.nest
+                    streams = self._streams(nest)
+                    for stream in streams[-1:] if written else streams:
+                        use.first.setdefault(stream, place[number])
+                        use.last[stream] = place[number]
+        return found
+
+    def _streams(self, nest: BoundNest) -> tuple[str, ...]:
+        """Streams that a nest's instructions are on; a nest without work only stores."""
+        return units(nest, self.target) or (self.stores[0],)
+
+    def _load(
+        self,
+        use: Use,
+        variants: tuple[Variant, ...],
+        before: list[Bodies],
+        after: list[Bodies],
+        key: Path,
+    ) -> None:
+        emitter, start = self.emitter, min(use.first.values())
+        depth = self._buffers(key)
+        for hop, (stream, level) in enumerate(zip(self.loads, self.levels, strict=True)):
+            part = self._part(use, hop)
+            cost = transfer(
+                self.kernel, self.kernel.nests[use.nest], use.access, self.target, level,
+                variants, part,
+            )
+            last = hop == len(self.loads) - 1
+            readers = list(use.first) if last else [self.loads[hop + 1]]
+            waits, posts = [], []
+            if hop:
+                waits.append((emitter.channel((*key, hop, "data"), self.levels[hop - 1].name), 1))
+                posts.append((emitter.channel((*key, hop, "free"), "buffer", 2), 1))
+            for reader in readers:
+                channel = (*key, reader) if last else (*key, hop + 1)
+                room = depth if last else 2
+                waits.append((emitter.channel((*channel, "free"), "buffer", room), 1))
+            load = Instruction(
+                emitter.resource(level.name), cost.service_ps, 0, tuple(waits), tuple(posts),
+                cost.bytes,
+            )
+            before[start].setdefault(stream, []).append(load)
+            for reader in readers:
+                channel = (*key, reader) if last else (*key, hop + 1)
+                data = emitter.channel((*channel, "data"), level.name)
+                emitter.post(before[start], stream, data, cost.latency_ps)
+        for reader in use.first:
+            data = emitter.channel((*key, reader, "data"), self.levels[-1].name)
+            free = emitter.channel((*key, reader, "free"), "buffer", depth)
+            emitter.wait(before[use.first[reader]], reader, data)
+            emitter.post(after[use.last[reader]], reader, free)
+
+    def _store(
+        self,
+        use: Use,
+        variants: tuple[Variant, ...],
+        before: list[Bodies],
+        after: list[Bodies],
+        key: Path,
+    ) -> None:
+        emitter = self.emitter
+        source = list(use.last)[-1]
+        nest, end = self.kernel.nests[use.nest], use.last[source]
+        depth = self._buffers(key)
+        if source != self.stores[0]:
+            free = emitter.channel((*key, "free"), "buffer", depth)
+            data = emitter.channel((*key, "data"), source)
+            emitter.wait(before[use.first[source]], source, free)
+            emitter.post(after[end], source, data, self._latency(nest, variants))
+            emitter.wait(after[end], self.stores[0], data)
+        for hop, stream in enumerate(self.stores):
+            level = self.levels[len(self.stores) - 1 - hop]
+            cost = transfer(
+                self.kernel, nest, use.access, self.target, level, variants, Fraction(1)
+            )
+            if hop:
+                emitter.wait(after[end], stream, emitter.channel((*key, hop, "data"), "store"))
+            room = emitter.channel((*key, hop + 1, "free"), "buffer", 2)
+            last = hop == len(self.stores) - 1
+            if not last:
+                emitter.wait(after[end], stream, room)
+            move = Instruction(
+                emitter.resource(level.name), cost.service_ps, cost.latency_ps if last else 0,
+                bytes=cost.bytes,
+            )
+            after[end].setdefault(stream, []).append(move)
+            if not last:
+                moved = emitter.channel((*key, hop + 1, "data"), "store")
+                emitter.post(after[end], stream, moved)
+            if hop:
+                emitter.post(after[end], stream, emitter.channel((*key, hop, "free"), "buffer", 2))
+            elif source != self.stores[0]:
+                emitter.post(after[end], stream, free)
+
+    def _buffers(self, key: Path) -> int:
+        """Tiles that change with a loop (key: "wave", its loops, two parts of a name) have as
+        many buffers as fit; what stays for the whole launch has one."""
+        return self.residency.buffers if len(key) > 3 or self.spread else 1
+
+    def _part(self, use: Use, hop: int) -> Fraction:
+        """What part of a wave's loads differs: cores share what the level inside keeps."""
+        if self.grid is None or hop == len(self.levels) - 1:
+            return Fraction(1)
+        nest = self.kernel.nests[use.nest]
+        axes = {nest.axes[dim] for index in use.access.map for dim, _ in index.terms}
+        return self.grid.shared(axes, self.residency.cached(use.nest, use.access))
+
+    # Values that pass between nests.
+
+    def _pass_locals(
+        self,
+        place: dict[int, int],
+        variants: tuple[Variant, ...],
+        before: list[Bodies],
+        after: list[Bodies],
+        path: Path,
+    ) -> None:
+        emitter = self.emitter
+        for tensor, producer, reader, first, last in self._handed(place):
+            nest = self.kernel.nests[producer]
+            source = self._streams(nest)[-1]
+            if source == reader:
+                continue
+            key = (*path, "local", tensor, producer, reader)
+            free = emitter.channel((*key, "free"), "buffer", 2)
+            data = emitter.channel((*key, "data"), source)
+            emitter.wait(before[place[producer]], source, free)
+            emitter.post(after[place[producer]], source, data, self._latency(nest, variants))
+            emitter.wait(before[first], reader, data)
+            emitter.post(after[last], reader, free)
+
+    def _handed(self, place: dict[int, int]) -> Iterator[tuple[int, int, str, int, int]]:
+        """(tensor, producing nest, reading stream, its first and last step in this body)."""
+        spans: dict[tuple[int, int, str], list[int]] = {}
+        for number in place:
+            nest = self.kernel.nests[number]
+            for access in nest.reads:
+                producer = produced_before(self.kernel, number, access.tensor)
+                if producer is None or producer not in place or self.residency.spilled(access):
+                    continue
+                if place[producer] == place[number]:
+                    continue
+                for reader in self._streams(nest):
+                    key = (access.tensor, producer, reader)
+                    spans.setdefault(key, []).append(place[number])
+        for (tensor, producer, reader), steps in spans.items():
+            yield tensor, producer, reader, min(steps), max(steps)
+
+    def _order_spills(
+        self, place: dict[int, int], before: list[Bodies], after: list[Bodies], path: Path
+    ) -> None:
+        """A tensor that went out to memory is loaded back only after it was stored."""
+        done: set[tuple[int, int]] = set()
+        for number in place:
+            for access in self.kernel.nests[number].reads:
+                producer = produced_before(self.kernel, number, access.tensor)
+                if producer is None or producer not in place:
+                    continue
+                key = (producer, access.tensor)
+                if not self.residency.spilled(access) or key in done:
+                    continue
+                if place[producer] == place[number]:
+                    continue
+                done.add(key)
+                channel = self.emitter.channel((*path, "spill", *key), "store")
+                self.emitter.post(after[place[producer]], self.stores[-1], channel)
+                self.emitter.wait(before[place[number]], self.loads[0], channel)
+
+    def _latency(self, nest: BoundNest, variants: tuple[Variant, ...]) -> int:
+        costs = ops(self.kernel, nest, self.target, _tile(nest, variants[0]))
+        return costs[-1].cost.latency_ps if costs else 0
+
+
+def _tile(nest: BoundNest, variant: Variant) -> list[int]:
+    return [variant.extents[axis] for axis in nest.axes]
+
+
+def _resize(variant: Variant, axis: int, size: int) -> Variant:
+    extents = list(variant.extents)
+    extents[axis] = size
+    return Variant(tuple(extents), variant.cores)

@@ -1,0 +1,124 @@
+"""From a bound kernel and tile sizes to phases: what runs inside which loops, in which order.
+
+A *phase* is one or more nests with the same loops. Loops over parallel axes come first, in the
+tiling's order; consecutive phases that loop over the same axis share that loop, so that a
+bias add runs on the matmul's tile while it is still in the core. Loops over reduction axes are a
+phase's own. An axis whose tile is its whole extent has no loop.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.workload import Access
+
+
+class Tiling(msgspec.Struct, frozen=True):
+    """`tile[a]`: iterations of axis a a core holds at once; `order`: parallel axes as looped,
+    outermost first. `source` says who chose it: "ir", "default" or "best"."""
+
+    tile: tuple[int, ...]
+    order: tuple[int, ...]
+    source: str = "default"
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """`nests` are indices into the kernel's; `outer` and `inner` are axes with a loop."""
+
+    nests: tuple[int, ...]
+    outer: tuple[int, ...]
+    inner: tuple[int, ...]
+    trips: int
+
+    @property
+    def loops(self) -> tuple[int, ...]:
+        """All loops, outermost first; a repetition of the whole phase is axis -1 - its nest."""
+        repeat = (-1 - self.nests[0],) if self.trips != 1 else ()
+        return (*repeat, *self.outer, *self.inner)
+
+
+def phases(
+    kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False
+) -> tuple[Phase, ...]:
+    """Phases in program order. `distributed`: cores share out the tiles, so there is no loop
+    over the parallel axes in a core's code. Nests that never execute are left out."""
+    result: list[Phase] = []
+    for number, nest in enumerate(kernel.nests):
+        if not nest.points * nest.trips:
+            continue
+        outer, inner = _loops(kernel, nest, tiling)
+        if distributed:
+            outer = ()
+        phase = Phase((number,), outer, inner, nest.trips)
+        if result and _joins(kernel, result[-1], phase):
+            nests = (*result[-1].nests, number)
+            result[-1] = msgspec.structs.replace(result[-1], nests=nests)
+        else:
+            result.append(phase)
+    return tuple(result)
+
+
+def can_share(kernel: BoundKernel, before: tuple[Phase, ...], phase: Phase, axis: int) -> bool:
+    """Whether `phase` may run in the same iteration of `axis` as the phases before it.
+
+    Not where it reads a local tensor that they write and index along another axis: then it
+    needs results of other iterations.
+    """
+    nests = [kernel.nests[number] for part in before for number in part.nests]
+    for consumer in (kernel.nests[number] for number in phase.nests):
+        for read in consumer.reads:
+            for producer in nests:
+                for write in producer.writes:
+                    if write.tensor != read.tensor or kernel.tensors[read.tensor].is_global:
+                        continue
+                    if positions(producer, write, axis) != positions(consumer, read, axis):
+                        return False
+    return True
+
+
+def positions(nest: BoundNest, access: Access, axis: int) -> tuple[int, ...]:
+    """Tensor dimensions that `access` indexes by `axis`; negative where not by it alone."""
+    found = []
+    for position, index in enumerate(access.map):
+        terms = index.terms
+        if not index.indirect and len(terms) == 1 and terms[0][1] == 1:
+            if nest.axes[terms[0][0]] == axis:
+                found.append(position)
+        elif any(nest.axes[dim] == axis for dim, _ in terms):
+            found.append(-1 - position)
+    return tuple(found)
+
+
+def _loops(
+    kernel: BoundKernel, nest: BoundNest, tiling: Tiling
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    looped = [axis for axis in nest.axes if tiling.tile[axis] < kernel.axes[axis].extent]
+    outer = tuple(axis for axis in tiling.order if axis in looped)
+    return outer, tuple(axis for axis in looped if axis not in outer)
+
+
+def _joins(kernel: BoundKernel, before: Phase, phase: Phase) -> bool:
+    """A nest joins the phase before it if they loop alike and it needs no finished reduction."""
+    if (before.outer, before.trips) != (phase.outer, phase.trips):
+        return False
+    if set(before.inner) != set(phase.inner):
+        return False
+    if kernel.online:
+        return True
+    loops = (*phase.outer, *phase.inner)
+    if not all(can_share(kernel, (before,), phase, axis) for axis in loops):
+        return False
+    return not _reads_reduction(kernel, before, phase)
+
+
+def _reads_reduction(kernel: BoundKernel, before: Phase, phase: Phase) -> bool:
+    """Whether the phase reads what the one before reduces over a loop that both have."""
+    read = {access.tensor for number in phase.nests for access in kernel.nests[number].reads}
+    for number in before.nests:
+        producer = kernel.nests[number]
+        if read & {access.tensor for access in producer.writes}:
+            pairs = zip(producer.axes, producer.parallel, strict=True)
+            if {axis for axis, free in pairs if not free} & set(phase.inner):
+                return True
+    return False

@@ -1,0 +1,131 @@
+"""What stays in the memory beside the core and what moves: buffers, spills, cached operands."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.element_type import storage_bytes
+from xpu_shark.simulator.footprint import region
+from xpu_shark.simulator.plan import Phase, Tiling
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.workload import Access
+
+
+def depends_on(nest: BoundNest, access: Access) -> tuple[object, ...]:
+    """What tells two uses of a tensor apart: the axes and coefficients of each dimension."""
+    return tuple(
+        (index.indirect, tuple((nest.axes[dim], c) for dim, c in index.terms))
+        for index in access.map
+    )
+
+
+def level_of(nest: BoundNest, access: Access, loops: tuple[int, ...]) -> int:
+    """Number of loops around the place where the operand moves: to the innermost it depends on."""
+    axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
+    return 1 + max((n for n, axis in enumerate(loops) if axis in axes), default=-1)
+
+
+def produced_before(kernel: BoundKernel, number: int, tensor: int) -> int | None:
+    """The last nest before nest `number` that writes `tensor`."""
+    for earlier in reversed(range(number)):
+        if any(access.tensor == tensor for access in kernel.nests[earlier].writes):
+            return earlier
+    return None
+
+
+class Residency:
+    """Decides, for one tiling, how deep the buffers are and which local tensors spill.
+
+    Operand tiles are double buffered where two of each fit beside the local tensors, single
+    buffered else. Where even that does not fit, local tensors go out to main memory, largest
+    first. `used` is the resulting need in bytes; past `capacity` the tiling does not fit.
+    """
+
+    def __init__(
+        self, kernel: BoundKernel, tiling: Tiling, target: Target, phases: tuple[Phase, ...]
+    ) -> None:
+        self.kernel, self.tiling, self.target = kernel, tiling, target
+        self.capacity = target.memory[-1].bytes
+        self._phase = {number: phase for phase in phases for number in phase.nests}
+        locals_ = self._local_bytes()
+        self._spilled: set[int] = set()
+        fixed, moving = self._operand_bytes()
+        kept = sum(locals_.values())
+        for tensor in sorted(locals_, key=lambda t: (-locals_[t], t)):
+            if fixed + moving + kept <= self.capacity:
+                break
+            self._spilled.add(tensor)
+            kept -= locals_[tensor]
+        if self._spilled:
+            fixed, moving = self._operand_bytes()
+        self.buffers = 2 if fixed + 2 * moving + kept <= self.capacity else 1
+        self.used = fixed + self.buffers * moving + kept
+
+    def spilled(self, access: Access) -> bool:
+        return access.tensor in self._spilled
+
+    def moves(self, number: int, access: Access, *, written: bool) -> bool:
+        """Whether this operand of nest `number` is transferred from or to main memory."""
+        if access.tensor in self._spilled:
+            return True
+        if not self.kernel.tensors[access.tensor].is_global:
+            return False
+        return written or produced_before(self.kernel, number, access.tensor) is None
+
+    def cached(self, number: int, access: Access) -> bool:
+        """Whether the cache outside the cores keeps all of the operand between its uses."""
+        if len(self.target.memory) < 3:
+            return False
+        tensor = self.kernel.tensors[access.tensor]
+        whole = storage_bytes(tensor.element, prod(tensor.shape))
+        return whole + self.used * self.target.cores <= self.target.memory[1].bytes
+
+    def _operand_bytes(self) -> tuple[int, int]:
+        """(bytes of operands that stay all the time, of those that change with a loop)."""
+        fixed: dict[object, int] = {}
+        moving: dict[object, int] = {}
+        for number, nest in enumerate(self.kernel.nests):
+            phase = self._phase[number]
+            for access, written in [(a, False) for a in nest.reads] + [(a, True) for a in nest.writes]:
+                if self.moves(number, access, written=written):
+                    level = level_of(nest, access, phase.loops)
+                    group = moving if level or self.target.execution == "waves" else fixed
+                    key = (access.tensor, written, *depends_on(nest, access))
+                    size = self._bytes(nest, access, set(phase.loops[:level]))
+                    group[key] = max(group.get(key, 0), size)
+        return sum(fixed.values()), sum(moving.values())
+
+    def _local_bytes(self) -> dict[int, int]:
+        """Buffer of each local tensor: its tile along loops that producer and reader share."""
+        sizes: dict[int, int] = {}
+        for number, nest in enumerate(self.kernel.nests):
+            for access in nest.reads:
+                producer = produced_before(self.kernel, number, access.tensor)
+                if producer is None:
+                    continue
+                shared = _common(self._phase[producer], self._phase[number])
+                size = self._bytes(nest, access, shared)
+                sizes[access.tensor] = max(sizes.get(access.tensor, 0), size)
+        return sizes
+
+    def _bytes(self, nest: BoundNest, access: Access, looped: set[int]) -> int:
+        tile, axes = self.tiling.tile, self.kernel.axes
+        spread = set(self.tiling.order) if self.target.execution == "waves" else set()
+        extents = [
+            min(tile[axis], axes[axis].extent) if axis in looped | spread else axes[axis].extent
+            for axis in nest.axes
+        ]
+        return region(self.kernel.tensors[access.tensor], access, extents).bytes
+
+
+def _common(producer: Phase, reader: Phase) -> set[int]:
+    """Axes of the loops that both phases are inside of together."""
+    if producer is reader:
+        return set(producer.loops)
+    shared = set()
+    for a, b in zip(producer.loops, reader.loops, strict=False):
+        if a != b or a not in producer.outer or b not in reader.outer:
+            break
+        shared.add(a)
+    return shared

@@ -1,0 +1,116 @@
+"""One launch of one kernel on one target: bind, tile, lower, run, and say what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from xpu_shark.simulator import tiling as tilings
+from xpu_shark.simulator.bind import BoundKernel, bind
+from xpu_shark.simulator.bounds import Bounds, bounds, flops
+from xpu_shark.simulator.engine import run
+from xpu_shark.simulator.footprint import compulsory_bytes
+from xpu_shark.simulator.lower import lower
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.stalls import Attribution, attribute
+from xpu_shark.simulator.target import PS_PER_S, Target
+from xpu_shark.simulator.timeline import Timeline
+from xpu_shark.simulator.workload import Kernel
+
+
+class KernelRun(msgspec.Struct, frozen=True):
+    """One simulated launch. `utilization` is the share of peak that useful work reached, by
+    resource; `stalls_ps` and `busy_ps` are of the stream `attribution` names."""
+
+    time_ps: int
+    bounds: Bounds
+    flops: int
+    bytes: dict[str, int]
+    utilization: dict[str, float]
+    attribution: Attribution
+    tiling: dict[str, int]
+    tiling_source: str
+    note: str = ""
+
+
+class AccountingError(RuntimeError):
+    """The simulator broke one of its own laws: a fault of this program, never of its input."""
+
+
+def simulate_kernel(
+    kernel: Kernel, env: Mapping[str, int], target: Target, mode: str = "ir", *, fold: bool = True
+) -> KernelRun | None:
+    """None where the kernel has no work for these sizes.
+
+    Raises `UnboundError` where sizes are missing.
+    """
+    bound = bind(kernel, env)
+    if bound.empty:
+        return None
+    return run_bound(bound, tilings.choose(bound, target, mode), target, fold=fold)
+
+
+def run_bound(
+    kernel: BoundKernel, tiling: Tiling, target: Target, *, fold: bool = True
+) -> KernelRun:
+    """Simulate a bound kernel with a given tiling."""
+    timeline = run(lower(kernel, tiling, target), fold=fold)
+    least = bounds(kernel, target)
+    moved = {
+        use.name: use.bytes
+        for use in timeline.resources
+        if use.name in {level.name for level in target.memory}
+    }
+    result = KernelRun(
+        timeline.time_ps,
+        least,
+        flops(kernel),
+        moved,
+        _utilization(least, moved, timeline, target),
+        attribute(timeline, target),
+        _sizes(kernel, tiling),
+        tiling.source,
+    )
+    _check(kernel, target, timeline, result)
+    return result
+
+
+def _utilization(
+    least: Bounds, moved: dict[str, int], timeline: Timeline, target: Target
+) -> dict[str, float]:
+    """Share of each resource's peak: bytes for memories, useful operations for units."""
+    time = max(timeline.time_ps, 1)
+    shares = {}
+    for level in target.memory:
+        if level.name in moved:
+            rate = level.peak_bytes_per_s or level.bytes_per_s
+            shares[level.name] = moved[level.name] * PS_PER_S / rate / time
+    for unit in ("matrix", "vector"):
+        shares[unit] = least.least_ps[unit] / time
+    return {name: round(share, 6) for name, share in shares.items()}
+
+
+def _sizes(kernel: BoundKernel, tiling: Tiling) -> dict[str, int]:
+    """Tile sizes by axis name: d0, d1, ... as the first nest that has the axis counts them."""
+    names: dict[int, str] = {}
+    for nest in kernel.nests:
+        for dim, axis in enumerate(nest.axes):
+            names.setdefault(axis, f"d{dim}" if f"d{dim}" not in names.values() else f"a{axis}")
+    return {names[axis]: tiling.tile[axis] for axis in sorted(names)}
+
+
+def _check(kernel: BoundKernel, target: Target, timeline: Timeline, result: KernelRun) -> None:
+    """The laws that always hold; cheap, so always on."""
+    outer = target.memory[0].name
+    if timeline.time_ps < result.bounds.bound_ps:
+        raise AccountingError(f"{kernel.name}: faster than its bound")
+    if result.bytes.get(outer, 0) < compulsory_bytes(kernel):
+        raise AccountingError(f"{kernel.name}: moved fewer bytes than compulsory")
+    for stream in timeline.streams:
+        total = stream.busy_ps + sum(stream.stalls_ps.values()) + stream.idle_ps
+        if total != timeline.time_ps or min((*stream.stalls_ps.values(), stream.idle_ps)) < 0:
+            raise AccountingError(f"{kernel.name}: times of stream {stream.name} do not add up")
+    for use in timeline.resources:
+        if use.busy_ps > timeline.time_ps:
+            raise AccountingError(f"{kernel.name}: {use.name} busy longer than the run")

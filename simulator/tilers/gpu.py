@@ -1,0 +1,99 @@
+"""Workgroup tiles for many cores that take them wave by wave, as GPU libraries choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.estimate import estimate
+from xpu_shark.simulator.nest_cost import matrix_element
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.tilers.granule import granules, root
+
+# (rows, columns) of the result that one workgroup computes: the shapes that tensor-core
+# libraries ship, largest first.
+MATRIX_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (32, 64), (16, 64))
+REDUCTION_STEP_BYTES = 64  # one operand row of the reduction per step: 32 elements of 16 bits
+ELEMENTWISE_TILES = (8192, 4096, 2048, 1024, 256)
+
+
+def choose(kernel: BoundKernel, target: Target) -> Tiling:
+    """The candidate with the least estimate among those that fit."""
+    best = None
+    for tiling in _candidates(kernel, target):
+        score = estimate(kernel, tiling, target)
+        key = (not score.fits, score.time_ps if score.fits else score.used)
+        if best is None or key < best[0]:
+            best = (key, tiling)
+    assert best is not None
+    return best[1]
+
+
+def _candidates(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
+    nest = root(kernel, target)
+    shared = shared_axes(kernel)
+    if matrix_element(target, nest.contraction) is not None and nest.contraction is not None:
+        for rows, cols in MATRIX_TILES:
+            yield _matrix(kernel, target, nest, shared, rows, cols)
+        return
+    for points in ELEMENTWISE_TILES:
+        for chunk in (0, 4096, 512):
+            yield _elementwise(kernel, nest, shared, points, chunk)
+
+
+def shared_axes(kernel: BoundKernel) -> tuple[int, ...]:
+    """Parallel axes that every nest iterates over: those that workgroups are made of."""
+    return tuple(
+        axis
+        for axis in range(len(kernel.axes))
+        if kernel.axes[axis].parallel and all(axis in nest.axes for nest in kernel.nests)
+    )
+
+
+def _matrix(
+    kernel: BoundKernel,
+    target: Target,
+    nest: BoundNest,
+    shared: tuple[int, ...],
+    rows: int,
+    cols: int,
+) -> Tiling:
+    dims, steps = nest.contraction, granules(kernel, target)
+    assert dims is not None
+    tile = [max(axis.extent, 1) for axis in kernel.axes]
+    for dim in (*dims.batch, *dims.m, *dims.n):
+        if nest.axes[dim] in shared:
+            tile[nest.axes[dim]] = 1
+    for members, size in ((dims.m, rows), (dims.n, cols)):
+        _fill(kernel, tile, [nest.axes[d] for d in members if nest.axes[d] in shared], size)
+    left = max(32, steps[nest.axes[dims.k[-1]]])
+    for dim in reversed(dims.k):
+        axis = nest.axes[dim]
+        tile[axis] = max(1, min(kernel.axes[axis].extent, left))
+        left = max(1, left // tile[axis])
+    return Tiling(tuple(tile), shared)
+
+
+def _elementwise(
+    kernel: BoundKernel, nest: BoundNest, shared: tuple[int, ...], points: int, chunk: int
+) -> Tiling:
+    tile = [max(axis.extent, 1) for axis in kernel.axes]
+    own = 1
+    for axis, size in enumerate(tile):
+        if axis not in shared:
+            if chunk:
+                tile[axis] = min(size, chunk)
+            own *= tile[axis] if axis in nest.axes else 1
+    for axis in shared:
+        tile[axis] = 1
+    _fill(kernel, tile, list(shared), max(1, points // own))
+    return Tiling(tuple(tile), shared)
+
+
+def _fill(kernel: BoundKernel, tile: list[int], axes: list[int], points: int) -> None:
+    """Give `points` to the innermost axes first."""
+    left = points
+    for axis in reversed(axes):
+        tile[axis] = max(1, min(kernel.axes[axis].extent, left))
+        left = max(1, left // tile[axis])

@@ -1,0 +1,51 @@
+"""Chooses the tiling to simulate: the IR's, or what the chip's own compiler would pick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.tilers import gpu, spatial, systolic
+
+TILERS: dict[str, Callable[[BoundKernel, Target], Tiling]] = {
+    "gpu": gpu.choose,
+    "spatial": spatial.choose,
+    "systolic": systolic.choose,
+}
+
+# Level names of the IR, by what they mean here: the tile that one core holds, and the step along
+# reduction axes. The first that is present counts.
+PARALLEL_LEVELS = ("workgroup", "distribution", "level0", "cache_parallel")
+REDUCTION_LEVELS = ("reduction", "partial_reduction", "level2", "vector_reduction")
+
+
+def choose(kernel: BoundKernel, target: Target, mode: str) -> Tiling:
+    """`mode` is "ir" or "default". A tile pinned in the IR wins over the target's own tiler."""
+    nest = _configured(kernel)
+    if nest is not None and (
+        nest.pinned or (mode == "ir" and kernel.backend in target.iree.backends)
+    ):
+        return _from_ir(kernel, nest)
+    return TILERS[target.tiler](kernel, target)
+
+
+def _configured(kernel: BoundKernel) -> BoundNest | None:
+    """The nest whose lowering_config distributes the dispatch: the one with most levels."""
+    nests = [nest for nest in kernel.nests if nest.tiles]
+    return max(nests, key=lambda nest: (len(nest.tiles), nest.points), default=None)
+
+
+def _from_ir(kernel: BoundKernel, nest: BoundNest) -> Tiling:
+    levels = {level.name: level.sizes for level in nest.tiles}
+    tile = [max(axis.extent, 1) for axis in kernel.axes]
+    for names, parallel in ((PARALLEL_LEVELS, True), (REDUCTION_LEVELS, False)):
+        sizes = next((levels[name] for name in names if any(levels.get(name, ()))), ())
+        for dim, size in enumerate(sizes[: len(nest.axes)]):
+            if size and nest.parallel[dim] == parallel:
+                axis = nest.axes[dim]
+                tile[axis] = min(tile[axis], size)
+    order = tuple(a for a in dict.fromkeys(nest.axes) if kernel.axes[a].parallel)
+    rest = tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel and a not in order)
+    return Tiling(tuple(tile), (*order, *rest), "ir")
