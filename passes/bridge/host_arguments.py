@@ -65,9 +65,10 @@ def _carried(frame: Frame, argument: ir.BlockArgument, header: int) -> Size:
     start = entry_size(frame, argument, header)
     if start is None:
         return unknown
-    if (by := turn_step(frame, argument, header)) is not None:
+    if by := turn_step(frame, argument, header):
         return apply("add", apply("mul", iteration, by), start)
-    return start if _same(frame, argument, frame.edges[header]) == start else unknown
+    stays = by == 0 or _same(frame, argument, frame.edges[header]) == start
+    return start if stays else unknown
 
 
 def _merged(frame: Frame, argument: ir.BlockArgument, block: int) -> Size:

@@ -89,13 +89,14 @@ class _Level:
         return [to for to in self._graph[block] if to in self._blocks and to != self._header]
 
     def _leave(self, unit: tuple[int, ...]) -> tuple[int, ...]:
-        """Blocks that control goes to from `unit`, each once; the header if the turn ends."""
+        """Where control goes from `unit`, one block for each unit; the header ends the turn."""
         stay = self._blocks if self._header is None else self._blocks | {self._header}
-        return tuple(
-            dict.fromkeys(
-                to for block in unit for to in self._graph[block] if self._goes_out(to, unit, stay)
-            )
-        )
+        targets: dict[int, int] = {}
+        for block in unit:
+            for to in self._graph[block]:
+                if self._goes_out(to, unit, stay):
+                    targets.setdefault(self._unit(to), to)
+        return tuple(targets.values())
 
     def _goes_out(self, to: int, unit: tuple[int, ...], stay: frozenset[int]) -> bool:
         return to in stay and (to not in unit or to == self._header)
