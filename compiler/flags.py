@@ -72,9 +72,9 @@ def split(args: Iterable[str]) -> tuple[list[tuple[Flag, str]], list[str]]:
     return ours, theirs
 
 
-def options(given: Iterable[tuple[Flag, str]]) -> Options:
+def options(given: Iterable[tuple[Flag, str]], default_target: str = "") -> Options:
     """The checked values; `UsageError` names the flag and what it takes."""
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {"target": _target(default_target)} if default_target else {}
     for flag, text in given:
         assert flag.parse is not None
         value = flag.parse(text)

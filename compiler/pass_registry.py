@@ -26,7 +26,8 @@ def check(names: Iterable[str]) -> None:
     """Raise `UsageError` for the first name that is no pass."""
     for name in names:
         if name not in available():
-            raise UsageError(f"unknown pass {name!r}{_hint(name)}")
+            known = hint(name) or f" (known: {', '.join(available()) or 'none'})"
+            raise UsageError(f"unknown pass {name!r}{known}")
 
 
 def create(name: str) -> ModulePass:
@@ -40,8 +41,7 @@ def create(name: str) -> ModulePass:
     return made
 
 
-def _hint(name: str) -> str:
+def hint(name: str) -> str:
+    """A pass that `name` may have meant, as the end of a message; empty if none comes near."""
     near = difflib.get_close_matches(name, available(), n=1)
-    if near:
-        return f", did you mean {near[0]!r}?"
-    return f" (known: {', '.join(available()) or 'none'})"
+    return f", did you mean {near[0]!r}?" if near else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -11,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from xpu_shark.compiler import errors, iree_api, outputs, pass_registry, stock
 from xpu_shark.compiler.flags import Options
 from xpu_shark.compiler.iree_flags import CommandLine, StockOnly, read
-from xpu_shark.compiler.remark_sink import RemarkSink
+from xpu_shark.compiler.remark_sink import RemarkSink, print_record
 from xpu_shark.compiler.session import CompileSession, stops
 from xpu_shark.passes.module_pass import Analysis, ModulePass
 
@@ -55,7 +54,7 @@ class Pipeline:
         self._command = command
         self.complete = True  # whether every pass saw the module and returned
         pattern = command.remarks_filter or default_filter
-        self._sink = RemarkSink(session.context, pattern, sys.stderr)
+        self._sink = RemarkSink(session.context, pattern, print_record)
 
     def parse(self) -> bool:
         """Read the input; False after IREE's message. `StockOnly` if it cannot be opened."""
@@ -83,7 +82,7 @@ class Pipeline:
                 continue
             if not self.advance(phase):
                 return False
-            with self._sink.listening(log=True):
+            with self._sink.listening(tell=True):
                 done = self._session.hand_over(ready, shared)
             if not done:
                 self.complete = False
@@ -103,7 +102,7 @@ class Pipeline:
     def _iree_remarks(self) -> AbstractContextManager[None]:
         """IREE's own remarks: iree-compile keeps them where filter and file are given."""
         if self._command.remarks_filter and self._command.remarks_output_file:
-            return self._sink.listening(log=False)
+            return self._sink.listening(tell=False)
         return nullcontext()
 
     def _range(self) -> str:

@@ -7,10 +7,10 @@ module prints, and the file is written by the engine once the compile is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
 
 from iree.compiler import ir
 
@@ -41,21 +41,21 @@ class Record:
 class RemarkSink:
     """Remarks of one compile whose category matches `pattern`, in the order they came."""
 
-    def __init__(self, context: ir.Context, pattern: str, log: TextIO | None) -> None:
+    def __init__(self, context: ir.Context, pattern: str, tell: Callable[[Record], None]) -> None:
         self.records: list[Record] = []
         self._context = context
         self._pattern = pattern
-        self._log = log
+        self._tell = tell
 
     @contextmanager
-    def listening(self, *, log: bool) -> Iterator[None]:
-        """Collect what is emitted meanwhile; `log` tells whether it is printed too."""
+    def listening(self, *, tell: bool) -> Iterator[None]:
+        """Collect what is emitted meanwhile, and `tell` each one as it comes."""
 
         def collect(remark: ir.Remark) -> None:
             record = _record(remark)
             self.records.append(record)
-            if log and self._log is not None:
-                print(log_line(record), file=self._log, flush=True)
+            if tell:
+                self._tell(record)
 
         self._context.enable_remarks(all_filter=self._pattern, callback=collect)
         try:
@@ -73,8 +73,12 @@ class RemarkSink:
             self._context.finalize_remarks()
 
 
+def print_record(record: Record) -> None:
+    """One line in the build log: `model.mlir:41:12: remark: [xpu-shark.tiling] message`."""
+    print(log_line(record), file=sys.stderr, flush=True)
+
+
 def log_line(record: Record) -> str:
-    """`model.mlir:41:12: remark: [xpu-shark.tiling] message`."""
     place = position(record.location)
     return f"{place + ': ' if place else ''}remark: [{record.label}] {record.message}"
 

@@ -9,7 +9,7 @@ from typing import Self
 from iree.compiler import ir
 from iree.compiler.api import Output, Session, Source
 
-from xpu_shark.compiler import errors, iree_api
+from xpu_shark.compiler import errors, iree_api, phase_dump
 from xpu_shark.compiler.iree_flags import PHASES, CommandLine
 from xpu_shark.passes.module_pass import Analysis, ModulePass, Phase
 
@@ -27,8 +27,6 @@ class CompileSession:
         self._invocation = self._session.invocation()
         self._invocation.enable_console_diagnostics()
         iree_api.set_verify(self._invocation, command.verify)
-        if command.dump_phases_to:
-            iree_api.dump_phases(self._invocation, command.dump_phases_to)
         self._reached = command.compile_from
         self._module: ir.Operation | None = None
 
@@ -55,8 +53,14 @@ class CompileSession:
         if phase == self._reached and phase != "start":
             return True
         iree_api.set_phases(self._invocation, self._reached, phase)
-        self._reached = phase
-        return bool(self._invocation.execute())
+        try:
+            if not self._command.dump_phases_to:
+                return bool(self._invocation.execute())
+            with phase_dump.collecting(self._command.dump_phases_to, after=self._reached) as folder:
+                iree_api.dump_phases(self._invocation, folder)
+                return bool(self._invocation.execute())
+        finally:
+            self._reached = phase
 
     def hand_over(self, passes: Sequence[ModulePass], analysis: Analysis) -> bool:
         """Run `passes` in order on a copy of the module; False after a fault of one of them.
