@@ -82,6 +82,7 @@ def _run(args: Sequence[str], options: Options, layout: str) -> int:
         steps.write_remarks()
     if not (done and steps.complete):
         return 1
+    shared.source = command.input
     _report(shared, layout)
     return 0
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from iree.compiler import ir
 
+from xpu_shark.simulator.result import Report
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Workload
 
@@ -25,7 +26,9 @@ class Analysis:
     tiling: Tiling = "ir"
     devices: int = 1
     fold: bool = True
+    source: str = ""  # the input as the user named it
     workload: Workload | None = None
+    report: Report | None = None
 
 
 @dataclass(frozen=True)

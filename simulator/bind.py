@@ -20,14 +20,14 @@ class Struct(msgspec.Struct, frozen=True):
     """Base of all bound data: like the workload's, with every size an integer."""
 
 
-class BoundTensor(Struct):
+class BoundTensor(Struct, frozen=True):
     shape: tuple[int, ...]
     element: str
     is_global: bool
     contiguous: int
 
 
-class BoundNest(Struct):
+class BoundNest(Struct, frozen=True):
     """`axes[d]` is the kernel axis of loop dim d; `extents[d]` its trip count."""
 
     name: str
@@ -50,12 +50,12 @@ class BoundNest(Struct):
         return prod(self.extents)
 
 
-class Axis(Struct):
+class Axis(Struct, frozen=True):
     extent: int
     parallel: bool
 
 
-class BoundKernel(Struct):
+class BoundKernel(Struct, frozen=True):
     name: str
     tensors: tuple[BoundTensor, ...]
     nests: tuple[BoundNest, ...]
@@ -69,13 +69,18 @@ class BoundKernel(Struct):
         return all(nest.points * nest.trips == 0 for nest in self.nests)
 
 
-def missing(kernel: Kernel, env: Mapping[str, int]) -> tuple[str, ...]:
-    """Symbols of the kernel that `env` has no value for."""
+def kernel_symbols(kernel: Kernel) -> tuple[str, ...]:
+    """Names that the kernel's sizes depend on."""
     sizes = [size for tensor in kernel.tensors for size in (*tensor.shape, tensor.contiguous)]
     for nest in kernel.nests:
         sizes += [dim.extent for dim in nest.dims]
         sizes += [nest.trips, 1 if nest.points is None else nest.points]
-    return tuple(name for name in symbols(*sizes) if name not in env)
+    return symbols(*sizes)
+
+
+def missing(kernel: Kernel, env: Mapping[str, int]) -> tuple[str, ...]:
+    """Symbols of the kernel that `env` has no value for."""
+    return tuple(name for name in kernel_symbols(kernel) if name not in env)
 
 
 def bind(kernel: Kernel, env: Mapping[str, int]) -> BoundKernel:

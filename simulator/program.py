@@ -12,13 +12,13 @@ class Struct(msgspec.Struct, frozen=True):
     """Base of all program data."""
 
 
-class Resource(Struct):
+class Resource(Struct, frozen=True):
     """Something that serves one instruction at a time, first come, first served."""
 
     name: str
 
 
-class Channel(Struct):
+class Channel(Struct, frozen=True):
     """Credits from one producing stream to one consuming stream.
 
     `initial` credits are there at time 0: the depth of a buffer that starts empty. `cause` is
@@ -30,7 +30,7 @@ class Channel(Struct):
     initial: int = 0
 
 
-class Instruction(Struct):
+class Instruction(Struct, frozen=True):
     """Occupies `resource` and its own stream for `service_ps`; its posts are visible
     `latency_ps` after that. Waits and posts are (channel, credits) pairs; `bytes` is traffic."""
 
@@ -42,7 +42,7 @@ class Instruction(Struct):
     bytes: int = 0
 
 
-class Loop(Struct):
+class Loop(Struct, frozen=True):
     """`body` executed `count` times. Loops with one `tag` advance together in several streams."""
 
     count: int
@@ -50,14 +50,14 @@ class Loop(Struct):
     tag: int
 
 
-class Stream(Struct):
+class Stream(Struct, frozen=True):
     """One in-order queue of one device. Its place in `Program.streams` is its number."""
 
     name: str
     body: tuple[Instruction | Loop, ...]
 
 
-class Program(Struct):
+class Program(Struct, frozen=True):
     streams: tuple[Stream, ...]
     channels: tuple[Channel, ...]
     resources: tuple[Resource, ...]

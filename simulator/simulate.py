@@ -8,6 +8,7 @@ import msgspec
 
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel, bind
+from xpu_shark.simulator.describe import describe
 from xpu_shark.simulator.bounds import Bounds, bounds, flops
 from xpu_shark.simulator.engine import run
 from xpu_shark.simulator.footprint import compulsory_bytes
@@ -21,8 +22,9 @@ from xpu_shark.simulator.workload import Kernel
 
 class KernelRun(msgspec.Struct, frozen=True):
     """One simulated launch. `utilization` is the share of peak that useful work reached, by
-    resource; `stalls_ps` and `busy_ps` are of the stream `attribution` names."""
+    resource. `what` is the work in a few words: "matmul 128x768x3072 bf16"."""
 
+    what: str
     time_ps: int
     bounds: Bounds
     flops: int
@@ -31,7 +33,6 @@ class KernelRun(msgspec.Struct, frozen=True):
     attribution: Attribution
     tiling: dict[str, int]
     tiling_source: str
-    note: str = ""
 
 
 class AccountingError(RuntimeError):
@@ -63,6 +64,7 @@ def run_bound(
         if use.name in {level.name for level in target.memory}
     }
     result = KernelRun(
+        describe(kernel, target),
         timeline.time_ps,
         least,
         flops(kernel),

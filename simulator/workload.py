@@ -20,7 +20,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all workload data."""
 
 
-class Tensor(Struct, kw_only=True):
+class Tensor(Struct, frozen=True, kw_only=True):
     """One array that a kernel touches.
 
     `global` tensors live in device memory; `shape` is then the part that the kernel reads or
@@ -34,14 +34,14 @@ class Tensor(Struct, kw_only=True):
     contiguous: int | Expr = 0
 
 
-class Index(Struct, kw_only=True):
+class Index(Struct, frozen=True, kw_only=True):
     """Position along one tensor dimension: sum of coefficient x loop dim, or known at run time."""
 
     terms: tuple[tuple[int, int], ...] = ()  # (loop dim, coefficient)
     indirect: bool = False
 
 
-class Access(Struct, kw_only=True):
+class Access(Struct, frozen=True, kw_only=True):
     """One operand of a nest: `tensor` is an index into `Kernel.tensors`, one `Index` a dimension.
 
     With an indirect index the elements touched are one run per point of the loop dims in
@@ -52,14 +52,14 @@ class Access(Struct, kw_only=True):
     map: tuple[Index, ...]
 
 
-class Dim(Struct, kw_only=True):
+class Dim(Struct, frozen=True, kw_only=True):
     """One loop of a nest."""
 
     extent: int | Expr
     kind: Literal["parallel", "reduction"]
 
 
-class Work(Struct, kw_only=True):
+class Work(Struct, frozen=True, kw_only=True):
     """`count` operations of one kind a point: madd, add, mul, max, compare, exp, convert, ..."""
 
     kind: str
@@ -67,7 +67,7 @@ class Work(Struct, kw_only=True):
     count: int = 1
 
 
-class Contraction(Struct, kw_only=True):
+class Contraction(Struct, frozen=True, kw_only=True):
     """Which loop dims a matrix unit sees as what; `lhs` and `rhs` index `Nest.reads`.
 
     Convolutions are contractions too: filter taps and input channels are `k`, output
@@ -85,14 +85,14 @@ class Contraction(Struct, kw_only=True):
     accumulator: str
 
 
-class TileLevel(Struct, kw_only=True):
+class TileLevel(Struct, frozen=True, kw_only=True):
     """Tile sizes as the IR spells them for one level, one a loop dim; 0 leaves a dim whole."""
 
     name: str
     sizes: tuple[int, ...]
 
 
-class Nest(Struct, kw_only=True):
+class Nest(Struct, frozen=True, kw_only=True):
     """One loop nest. `points` is the true number of body executions where it is not the product
     of the extents (triangular or ragged bounds); `trips` repeats the whole nest."""
 
@@ -109,7 +109,7 @@ class Nest(Struct, kw_only=True):
     location: str = ""
 
 
-class Kernel(Struct, kw_only=True):
+class Kernel(Struct, frozen=True, kw_only=True):
     """One dispatch's executable: nests in order, with the tensors they touch.
 
     `online`: the nests share their reduction loop, chunk by chunk (attention). A kernel that is
@@ -126,7 +126,7 @@ class Kernel(Struct, kw_only=True):
     location: str = ""
 
 
-class Launch(Struct, kw_only=True, tag="launch"):
+class Launch(Struct, frozen=True, kw_only=True, tag="launch"):
     """One dispatch site; `constants[i]` is the value of the kernel's symbol `constant{i}`."""
 
     kernel: str
@@ -135,7 +135,7 @@ class Launch(Struct, kw_only=True, tag="launch"):
     device: str = ""
 
 
-class Move(Struct, kw_only=True, tag="move"):
+class Move(Struct, frozen=True, kw_only=True, tag="move"):
     """Bytes that the host program fills, copies on one device, or transfers between devices."""
 
     kind: Literal["fill", "copy", "transfer"]
@@ -145,7 +145,7 @@ class Move(Struct, kw_only=True, tag="move"):
     source: str = ""  # the other device of a transfer
 
 
-class Collective(Struct, kw_only=True, tag="collective"):
+class Collective(Struct, frozen=True, kw_only=True, tag="collective"):
     """One collective over `group` devices (0: all); `bytes` is the larger of what one device
     sends and receives."""
 
@@ -158,13 +158,13 @@ class Collective(Struct, kw_only=True, tag="collective"):
     device: str = ""
 
 
-class Concurrent(Struct, kw_only=True, tag="concurrent"):
+class Concurrent(Struct, frozen=True, kw_only=True, tag="concurrent"):
     """Commands that nothing orders among each other."""
 
     body: tuple[Command, ...]
 
 
-class Repeat(Struct, kw_only=True, tag="repeat"):
+class Repeat(Struct, frozen=True, kw_only=True, tag="repeat"):
     """A loop of the host program; `name` is the symbol to bind where `trips` is unknown."""
 
     trips: int | Expr
@@ -172,7 +172,7 @@ class Repeat(Struct, kw_only=True, tag="repeat"):
     name: str = ""
 
 
-class Choice(Struct, kw_only=True, tag="choice"):
+class Choice(Struct, frozen=True, kw_only=True, tag="choice"):
     """A branch of the host program; `name` is the symbol that tells which arm was taken."""
 
     arms: tuple[tuple[Command, ...], ...]
@@ -182,7 +182,7 @@ class Choice(Struct, kw_only=True, tag="choice"):
 Command = Launch | Move | Collective | Concurrent | Repeat | Choice
 
 
-class Function(Struct, kw_only=True):
+class Function(Struct, frozen=True, kw_only=True):
     """One public function, calls inlined, or a module initializer."""
 
     name: str
@@ -190,6 +190,6 @@ class Function(Struct, kw_only=True):
     location: str = ""
 
 
-class Workload(Struct, kw_only=True):
+class Workload(Struct, frozen=True, kw_only=True):
     kernels: tuple[Kernel, ...]
     functions: tuple[Function, ...]

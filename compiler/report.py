@@ -1,0 +1,131 @@
+"""Prints a simulation's report: a table for people, or one JSON object a line for scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+import msgspec
+
+from xpu_shark.passes.annotate import wording
+from xpu_shark.passes.module_pass import Analysis
+from xpu_shark.simulator.result import Command, Dispatch, Function, Report
+
+SCHEMA = 1
+
+
+def write(analysis: Analysis, layout: str, stream: TextIO) -> None:
+    """`layout` is "text" or "jsonl"; the analysis must have a report."""
+    report = analysis.report
+    assert report is not None, "simulate runs the reporting pass"
+    if layout == "jsonl":
+        for row in rows(report, analysis.source):
+            print(msgspec.json.encode(row).decode(), file=stream)
+    else:
+        for line in table(report):
+            print(line, file=stream)
+
+
+def rows(report: Report, source: str) -> Iterator[dict[str, Any]]:
+    """Objects in the order of the documented schema; times in nanoseconds."""
+    yield {
+        "type": "run",
+        "schema": SCHEMA,
+        "target": report.target,
+        "source": source,
+        "tiling": report.tiling,
+    }
+    yield from (_function(item) for item in report.functions)
+    yield from (_dispatch(item) for item in report.dispatches)
+    yield from (_command(item) for item in report.commands)
+
+
+def table(report: Report) -> Iterator[str]:
+    """Each function's summary line, then its dispatches by total time."""
+    for function in report.functions:
+        dispatches = [d for d in report.dispatches if d.function == function.name]
+        commands = [c for c in report.commands if c.function == function.name]
+        yield wording.function(function, len(dispatches), len(commands), report.target)
+        if dispatches:
+            yield f"  {'total':>9} {'each':>9} {'x':>6} {'bound':>6}  {'limit':<8} dispatch"
+        for item in dispatches:
+            yield f"  {_figures(item)} {item.name}{_where(item.locations)}"
+        for command in commands:
+            yield f"  {wording.command(command, report.target)}{_where(command.locations)}"
+
+
+def _figures(item: Dispatch) -> str:
+    run = item.run
+    if run is None:
+        return f"{'-':>9} {'-':>9} {item.launches:>6} {'-':>6}  {item.reason or 'no work'}:"
+    total, each = wording.time(run.time_ps * item.launches), wording.time(run.time_ps)
+    limit = run.attribution.limit
+    return f"{total:>9} {each:>9} {item.launches:>6} {wording.ratio(run):>6}  {limit:<8}"
+
+
+def _where(locations: tuple[str, ...]) -> str:
+    return f" ({locations[0]}{' ...' if len(locations) > 1 else ''})" if locations else ""
+
+
+def _function(item: Function) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": item.name,
+        "time_ns": _ns(item.time_ps),
+        "bound_ns": _ns(item.bound_ps),
+        "serial_ns": _ns(item.serial_ps),
+        "dispatches": item.dispatches,
+        "modelled": item.modelled,
+        "launches": item.launches,
+        "unknown": item.unknown,
+    }
+
+
+def _dispatch(item: Dispatch) -> dict[str, Any]:
+    run = item.run
+    stalls = run.attribution.stalls_ps if run else {}
+    none = None if item.missing or item.state == "unmodelled" else 0
+    return {
+        "type": "dispatch",
+        "function": item.function,
+        "name": item.name,
+        "location": item.locations[0] if item.locations else "",
+        "launches": item.launches,
+        "time_ns": _ns(run.time_ps) if run else none,
+        "bound_ns": _ns(run.bounds.bound_ps) if run else none,
+        "serial_ns": _ns(run.bounds.serial_ps) if run else none,
+        "limit": run.attribution.limit if run else None,
+        "flops": run.flops if run else none,
+        "bytes": run.bytes if run else {},
+        "utilization": run.utilization if run else {},
+        "stalls_ns": {cause: _ns(value) for cause, value in stalls.items()},
+        "tiling": run.tiling if run else {},
+        "state": item.state,
+        "reason": item.reason,
+        "sites": item.sites,
+        "locations": item.locations,
+        "per": item.per,
+    }
+
+
+def _command(item: Command) -> dict[str, Any]:
+    return {
+        "type": "command",
+        "function": item.function,
+        "kind": item.kind,
+        "location": item.locations[0] if item.locations else "",
+        "launches": item.launches,
+        "time_ns": _ns(item.time_ps),
+        "bound_ns": _ns(item.bound_ps),
+        "serial_ns": _ns(item.serial_ps),
+        "bytes": item.bytes,
+        "payload_bytes": item.payload_bytes,
+        "group": item.group,
+        "algorithm": item.algorithm,
+        "reason": item.reason,
+        "locations": item.locations,
+    }
+
+
+def _ns(picoseconds: int | None) -> float | None:
+    return None if picoseconds is None else picoseconds / 1000

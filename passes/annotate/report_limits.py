@@ -1,0 +1,130 @@
+"""Says what limits every dispatch of the module, and what each function takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from iree.compiler import ir
+
+from xpu_shark.passes.annotate import wording
+from xpu_shark.passes.bridge.read_workload import read_workload
+from xpu_shark.passes.module_pass import Analysis, ModulePass
+from xpu_shark.passes.remark import Kind, Remark
+from xpu_shark.simulator.evaluate import Settings, simulate
+from xpu_shark.simulator.result import Command, Dispatch, Function, Report
+
+WITHIN_BOUND = 1.05  # a dispatch this close to its bound has nothing left to give
+
+
+@dataclass(frozen=True)
+class ReportLimits(ModulePass):
+    """Reads the workload, simulates it and emits one remark a distinct dispatch; no change."""
+
+    name: ClassVar[str] = "xpu-report-limits"
+
+    def run(self, module: ir.Operation, analysis: Analysis) -> None:
+        analysis.workload = read_workload(module, analysis.target.iree.backends)
+        settings = Settings(
+            analysis.target, analysis.dims, analysis.tiling, analysis.devices, analysis.fold
+        )
+        analysis.report = simulate(analysis.workload, settings)
+        for remark in remarks(analysis.report):
+            remark.emit(module.context)
+
+
+def remarks(report: Report) -> Iterator[Remark]:
+    """For each function its summary, then its dispatches and commands, longest total first."""
+    for function in report.functions:
+        dispatches = [d for d in report.dispatches if d.function == function.name]
+        commands = [c for c in report.commands if c.function == function.name]
+        yield _summary(function, len(dispatches), len(commands), report.target)
+        for item in dispatches:
+            yield _dispatch(item, report.target)
+        for number, command in enumerate(commands):
+            if command.group or command.kind == "transfer":
+                yield _command(command, number, report.target)
+
+
+def _summary(function: Function, distinct: int, commands: int, target: str) -> Remark:
+    times = {
+        "Time": function.time_ps,
+        "Bound": function.bound_ps,
+        "Serial": function.serial_ps,
+    }
+    args = [(f"{name}Ns", _ns(value)) for name, value in times.items() if value is not None]
+    args += [
+        ("Target", target),
+        ("Dispatches", str(function.dispatches)),
+        ("Modelled", str(function.modelled)),
+        ("Launches", str(function.launches)),
+    ]
+    return Remark(
+        kind=Kind.ANALYSIS,
+        category="xpu-shark.summary",
+        name=function.name,
+        function=function.name,
+        location=function.location,
+        message=wording.function(function, distinct, commands, target),
+        args=tuple(args),
+    )
+
+
+def _dispatch(item: Dispatch, target: str) -> Remark:
+    args = [
+        ("Dispatch", item.name),
+        ("Target", target),
+        ("Launches", str(item.launches)),
+        ("State", item.state),
+        ("Locations", " ".join(item.locations)),
+    ]
+    kind = Kind.ANALYSIS
+    if run := item.run:
+        found = run.attribution
+        args += [
+            ("TimeNs", _ns(run.time_ps)),
+            ("BoundNs", _ns(run.bounds.bound_ps)),
+            ("SerialNs", _ns(run.bounds.serial_ps)),
+            ("Limit", found.limit),
+            ("BusyShare", f"{found.busy_share:.4f}"),
+            ("WaitsFor", found.waited_for),
+            ("WaitedShare", f"{found.waited_share:.4f}"),
+            ("Tiling", " ".join(f"{name}={size}" for name, size in run.tiling.items())),
+        ]
+        if run.time_ps <= WITHIN_BOUND * run.bounds.bound_ps:
+            kind = Kind.PASSED
+    return Remark(
+        kind=kind,
+        category=_category(item),
+        name=".".join([item.name, *(str(c) for c in item.constants if c is not None)]),
+        function=item.function,
+        location=item.locations[0] if item.locations else "",
+        message=wording.dispatch(item, target),
+        args=tuple(args),
+    )
+
+
+def _category(item: Dispatch) -> str:
+    if item.run is None or item.state != "modelled":
+        return "xpu-shark.coverage"
+    compute = item.run.attribution.limit in ("matrix", "vector", "latency", "launch")
+    return "xpu-shark.tiling" if compute else "xpu-shark.memory"
+
+
+def _command(item: Command, number: int, target: str) -> Remark:
+    args = [("Target", target), ("Launches", str(item.launches)), ("Kind", item.kind)]
+    args += [("TimeNs", _ns(item.time_ps))] if item.time_ps is not None else []
+    return Remark(
+        kind=Kind.ANALYSIS,
+        category="xpu-shark.collective" if item.time_ps is not None else "xpu-shark.coverage",
+        name=f"{item.kind}.{number}",
+        function=item.function,
+        location=item.locations[0] if item.locations else "",
+        message=wording.command(item, target),
+        args=tuple(args),
+    )
+
+
+def _ns(picoseconds: int) -> str:
+    return f"{picoseconds / 1000:.3f}"

@@ -1,0 +1,127 @@
+"""What remarks say, in words: pure functions from results to one line of text."""
+
+from __future__ import annotations
+
+from xpu_shark.simulator.result import Command, Dispatch, Function
+from xpu_shark.simulator.simulate import KernelRun
+
+_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+_UNITS = {"matrix": "the matrix unit", "vector": "the vector unit", "launch": "the launch"}
+_LIMITS = {
+    "matrix": "the matrix unit, busy {share} of the time",
+    "vector": "the vector unit, busy {share} of the time",
+    "launch": "its launch, {share} of the time",
+    "latency": "latency: nothing is busy {share} of the time",
+}
+_WAITS = {
+    "launch": "the launch",
+    "buffer": "a free buffer",
+    "drain": "its last results to be stored",
+    "store": "a spilled tensor to be stored",
+    "matrix": "the matrix unit",
+    "vector": "the vector unit",
+}
+
+
+def time(picoseconds: float) -> str:
+    """Three significant digits in the unit that suits: "9.84 us"."""
+    unit = "ps"
+    for name, size in _PS.items():
+        if picoseconds >= size:
+            unit = name
+    return f"{picoseconds / _PS[unit]:.3g} {unit}" if picoseconds < 1e15 else f"{picoseconds / 1e12:.0f} s"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def dispatch(item: Dispatch, target: str) -> str:
+    """The line of one distinct dispatch."""
+    if item.missing:
+        return (
+            f"{item.name}: sizes depend on {', '.join(item.missing)}; give "
+            + " ".join(f"--xpu-dim={name}=N" for name in item.missing)
+            + _places(item)
+        )
+    if item.run is None:
+        return f"{item.name}: {item.reason or 'no work'}, takes no time on {target}{_places(item)}"
+    run = item.run
+    line = (
+        f"{run.what} on {target} takes {time(run.time_ps)}, {ratio(run)} its bound: "
+        f"limited by {limit(run)}; {wait(run)}"
+    )
+    if item.state != "modelled":
+        line += f"; {item.state}: {item.reason}, bounded by its bytes"
+    return line + _places(item)
+
+
+def limit(run: KernelRun) -> str:
+    """What takes most of the time, with its share."""
+    found = run.attribution
+    text = _LIMITS.get(found.limit, f"{found.limit} traffic, busy {{share}} of the time")
+    return text.format(share=percent(found.busy_share))
+
+
+def wait(run: KernelRun) -> str:
+    """What the unit that does the work waits for most."""
+    found = run.attribution
+    unit = _UNITS.get(found.stream, f"the transfer {found.stream}")
+    if not found.waited_share:
+        return f"{unit} never waits"
+    cause = _WAITS.get(found.waited_for, f"{found.waited_for} loads")
+    return f"{unit} waits for {cause} {percent(found.waited_share)} of the time"
+
+
+def ratio(run: KernelRun) -> str:
+    """How far the time is from the bound: "1.7x"."""
+    return f"{run.time_ps / max(run.bounds.bound_ps, 1):.2g}x" if run.time_ps < 100 * run.bounds.bound_ps else f"{run.time_ps // max(run.bounds.bound_ps, 1)}x"
+
+
+def command(item: Command, target: str) -> str:
+    """The line of one kind of collective, transfer, copy or fill."""
+    size = "?" if item.payload_bytes is None else f"{item.payload_bytes} B"
+    what = f"{item.kind} of {size}" + (f" {item.element}" if item.element else "")
+    what += f" over {item.group} devices" if item.group else ""
+    times = f", {item.launches} times" if item.launches > 1 else ""
+    if item.time_ps is None:
+        return f"{what}{times}: not simulated, {item.reason}"
+    how = f" ({item.algorithm})" if item.algorithm else ""
+    return f"{what}{how} on {target} takes {time(item.time_ps)}, bound {time(item.bound_ps or 0)}{times}"
+
+
+def function(item: Function, distinct: int, items: int, target: str) -> str:
+    """The summary line of one function."""
+    if not item.dispatches and not items:
+        return f"{item.name}: no dispatch found, nothing to simulate"
+    parts = f"{item.dispatches} dispatches ({distinct} distinct, {item.launches} launches)"
+    if item.time_ps is None:
+        text = f"{item.name} on {target}: no time for {parts}"
+    else:
+        text = (
+            f"{item.name} on {target} takes {time(item.time_ps)} (bound {time(item.bound_ps or 0)},"
+            f" serial {time(item.serial_ps or 0)}) in {parts}"
+        )
+    text += f"; {item.modelled} modelled"
+    if item.unmodelled:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in item.unmodelled)
+        text += f", {item.dispatches - item.modelled} not ({reasons})"
+    if item.unknown:
+        text += f"; unknown: {', '.join(item.unknown)} (give --xpu-dim=NAME=N; a loop counts as one trip)"
+    return text
+
+
+def _places(item: Dispatch) -> str:
+    """How often, and where else: remarks stand at the first place."""
+    text = f"; {item.launches} launches" if item.launches > 1 else ""
+    if item.per:
+        text += f" per trip of {', '.join(item.per)}"
+    if len(item.locations) > 1:
+        text += f"; at {', '.join(shorten(item.locations))}"
+    return text
+
+
+def shorten(locations: tuple[str, ...]) -> list[str]:
+    """`line:col` for places in the file of the first one."""
+    file = locations[0].rsplit(":", 2)[0] + ":"
+    return [place.removeprefix(file) for place in locations]

@@ -1,0 +1,250 @@
+"""Simulates a workload: every distinct launch once, counted as often as the program launches it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xpu_shark.simulator import commands
+from xpu_shark.simulator.bind import kernel_symbols
+from xpu_shark.simulator.result import Command, Dispatch, Function, Report
+from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
+from xpu_shark.simulator.symbolic import Expr, UnboundError, evaluate, symbols
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.workload import (
+    Choice,
+    Collective,
+    Concurrent,
+    Kernel,
+    Launch,
+    Move,
+    Repeat,
+    Workload,
+)
+from xpu_shark.simulator.workload import Command as Item
+from xpu_shark.simulator.workload import Function as Source
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to simulate: `dims` are the values of named sizes, `mode` the tiling to use."""
+
+    target: Target
+    dims: Mapping[str, int] = field(default_factory=dict)
+    mode: str = "ir"
+    devices: int = 1
+    fold: bool = True
+
+
+def simulate(workload: Workload, settings: Settings) -> Report:
+    """The report of a whole module."""
+    runner = _Runner(workload, settings)
+    parts = [_FunctionWalk(runner, function).result() for function in workload.functions]
+    return Report(
+        target=settings.target.name,
+        tiling=settings.mode,
+        functions=tuple(function for function, _, _ in parts),
+        dispatches=tuple(item for _, dispatches, _ in parts for item in dispatches),
+        commands=tuple(item for _, _, items in parts for item in items),
+    )
+
+
+class _Runner:
+    """Kernels of one workload, each simulated once for the same sizes."""
+
+    def __init__(self, workload: Workload, settings: Settings) -> None:
+        self.settings = settings
+        self.kernels = {kernel.name: kernel for kernel in workload.kernels}
+        self.needs = {kernel.name: kernel_symbols(kernel) for kernel in workload.kernels}
+        self._runs: dict[object, KernelRun | None] = {}
+
+    def run(self, kernel: Kernel, env: Mapping[str, int]) -> KernelRun | None:
+        key = (kernel.name, tuple((name, env[name]) for name in self.needs[kernel.name]))
+        if key not in self._runs:
+            s = self.settings
+            self._runs[key] = simulate_kernel(kernel, env, s.target, s.mode, fold=s.fold)
+        return self._runs[key]
+
+
+@dataclass
+class _Tally:
+    """What is alike in one function: how often, and where."""
+
+    locations: dict[str, None] = field(default_factory=dict)
+    sites: int = 0
+    launches: int = 0
+    per: dict[str, None] = field(default_factory=dict)
+
+    def add(self, location: str, times: int, per: tuple[str, ...]) -> None:
+        if location:
+            self.locations[location] = None
+        self.sites += 1
+        self.launches += times
+        self.per.update(dict.fromkeys(per))
+
+
+class _FunctionWalk:
+    def __init__(self, runner: _Runner, source: Source) -> None:
+        self.runner, self.source = runner, source
+        self.env = dict(runner.settings.dims)
+        prefix = f"{source.name}."
+        for name, value in runner.settings.dims.items():
+            if name.startswith(prefix):
+                self.env[name.removeprefix(prefix)] = value
+        self.dispatches: dict[object, tuple[_Tally, Kernel, tuple[int | None, ...], tuple[str, ...]]]
+        self.dispatches = {}
+        self.commands: dict[object, tuple[_Tally, Move | Collective, int | None]] = {}
+        self.unknown: dict[str, None] = {}
+
+    def result(self) -> tuple[Function, list[Dispatch], list[Command]]:
+        self._walk(self.source.body, 1, ())
+        dispatches = [self._dispatch(*entry) for entry in self.dispatches.values()]
+        dispatches.sort(key=lambda d: -(d.run.time_ps * d.launches if d.run else 0))
+        items = [self._command(*entry) for entry in self.commands.values()]
+        return self._function(dispatches, items), dispatches, items
+
+    def _walk(self, body: tuple[Item, ...], times: int, per: tuple[str, ...]) -> None:
+        for item in body:
+            if isinstance(item, Launch):
+                self._launch(item, times, per)
+            elif isinstance(item, Concurrent):
+                self._walk(item.body, times, per)
+            elif isinstance(item, Repeat):
+                trips = self._value(item.trips)
+                if trips is None:
+                    self.unknown[item.name] = None
+                    self._walk(item.body, times, (*per, item.name))
+                else:
+                    self._walk(item.body, times * trips, per)
+            elif isinstance(item, Choice):
+                self._choose(item, times, per)
+            else:
+                self._move(item, times, per)
+
+    def _choose(self, item: Choice, times: int, per: tuple[str, ...]) -> None:
+        """The arm that `--xpu-dim NAME=N` says; else the one with most commands, and say so."""
+        taken = self.env.get(item.name)
+        if taken is None or taken >= len(item.arms):
+            self.unknown[item.name] = None
+            taken = max(range(len(item.arms)), key=lambda n: (len(item.arms[n]), -n))
+        self._walk(item.arms[taken], times, per)
+
+    def _launch(self, launch: Launch, times: int, per: tuple[str, ...]) -> None:
+        kernel = self.runner.kernels.get(launch.kernel)
+        if kernel is None:
+            kernel = Kernel(
+                name=launch.kernel, tensors=(), nests=(), state="unmodelled",
+                reason="no executable of this name in the module",
+            )
+        needed = self.runner.needs.get(kernel.name, ())
+        values = tuple(
+            self._value(size) if f"constant{number}" in needed else None
+            for number, size in enumerate(launch.constants)
+        )
+        missing = self._missing(launch, needed, values)
+        tally, *_ = self.dispatches.setdefault(
+            (kernel.name, values, missing), (_Tally(), kernel, values, missing)
+        )
+        tally.add(launch.location, times, per)
+
+    def _missing(
+        self, launch: Launch, needed: tuple[str, ...], values: tuple[int | None, ...]
+    ) -> tuple[str, ...]:
+        """Names that a user can give a value, for every size that has none."""
+        names: dict[str, None] = {}
+        for symbol in needed:
+            number = symbol.removeprefix("constant")
+            if number.isdigit() and int(number) < len(values):
+                if values[int(number)] is None:
+                    size = launch.constants[int(number)]
+                    names.update(dict.fromkeys(n for n in symbols(size) if n not in self.env))
+            elif symbol not in self.env:
+                names[symbol] = None
+        self.unknown.update(names)
+        return tuple(names)
+
+    def _move(self, item: Move | Collective, times: int, per: tuple[str, ...]) -> None:
+        size = self._value(item.bytes)
+        if size is None:
+            self.unknown.update(dict.fromkeys(n for n in symbols(item.bytes) if n not in self.env))
+        kind = item.kind if isinstance(item, Move) else (item.kind, item.reduction, item.group)
+        tally, *_ = self.commands.setdefault((kind, size), (_Tally(), item, size))
+        tally.add(item.location, times, per)
+
+    def _value(self, size: int | Expr) -> int | None:
+        try:
+            return evaluate(size, self.env)
+        except UnboundError:
+            return None
+
+    def _dispatch(
+        self,
+        tally: _Tally,
+        kernel: Kernel,
+        values: tuple[int | None, ...],
+        missing: tuple[str, ...],
+    ) -> Dispatch:
+        run, reason = None, kernel.reason
+        if missing:
+            reason = f"no value for {', '.join(missing)}"
+        elif kernel.state != "unmodelled" or kernel.nests:
+            env = dict(self.env)
+            env.update({f"constant{n}": v for n, v in enumerate(values) if v is not None})
+            run = self.runner.run(kernel, env)
+            reason = reason or ("" if run else "no work")
+        return Dispatch(
+            function=self.source.name,
+            name=kernel.name,
+            locations=tuple(tally.locations) or ((kernel.location,) if kernel.location else ()),
+            sites=tally.sites,
+            launches=tally.launches,
+            per=tuple(tally.per),
+            state=kernel.state,
+            reason=reason,
+            missing=missing,
+            constants=values,
+            run=run,
+        )
+
+    def _command(self, tally: _Tally, item: Move | Collective, size: int | None) -> Command:
+        result = commands.simulate(item, size, self.runner.settings)
+        return Command(
+            function=self.source.name,
+            kind=item.kind,
+            locations=tuple(tally.locations),
+            launches=tally.launches,
+            per=tuple(tally.per),
+            element=item.element if isinstance(item, Collective) else "",
+            payload_bytes=size,
+            group=result.group,
+            algorithm=result.algorithm,
+            time_ps=result.time_ps,
+            bound_ps=result.bound_ps,
+            serial_ps=result.serial_ps,
+            bytes=result.bytes,
+            reason=result.reason,
+        )
+
+    def _function(self, dispatches: list[Dispatch], items: list[Command]) -> Function:
+        sized = not any(d.missing for d in dispatches) and not any(
+            item.payload_bytes is None for item in items
+        )
+        empty = not dispatches and not items
+        totals: list[int | None] = [None, None, None]
+        if sized and not empty:
+            runs = [(d.launches, d.run) for d in dispatches if d.run is not None]
+            times = [(n, r.time_ps, r.bounds.bound_ps, r.bounds.serial_ps) for n, r in runs]
+            times += [(i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items]
+            totals = [sum(row[0] * row[column] for row in times) for column in (1, 2, 3)]
+        return Function(
+            name=self.source.name,
+            location=self.source.location,
+            time_ps=totals[0],
+            bound_ps=totals[1],
+            serial_ps=totals[2],
+            dispatches=sum(d.sites for d in dispatches),
+            modelled=sum(d.sites for d in dispatches if d.state == "modelled"),
+            launches=sum(d.launches for d in dispatches),
+            unmodelled=tuple((d.name, d.reason) for d in dispatches if d.state != "modelled"),
+            unknown=tuple(self.unknown),
+        )

@@ -1,0 +1,85 @@
+"""What a simulated workload amounts to: one record a distinct dispatch, command and function."""
+
+from __future__ import annotations
+
+import msgspec
+
+from xpu_shark.simulator.simulate import KernelRun
+
+
+class Struct(msgspec.Struct, frozen=True):
+    """Base of all results."""
+
+
+class Dispatch(Struct, frozen=True, kw_only=True):
+    """All launches of one kernel with the same sizes in one function.
+
+    `run` is one launch; None where there is no work or a size is missing (`missing` names it).
+    `launches` counts launches with every loop of unknown trips turning once; `per` names those
+    loops. `sites` is the number of places in the program, `locations` where they are.
+    """
+
+    function: str
+    name: str
+    locations: tuple[str, ...]
+    sites: int
+    launches: int
+    per: tuple[str, ...]
+    state: str
+    reason: str
+    missing: tuple[str, ...]
+    constants: tuple[int | None, ...]
+    run: KernelRun | None
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """A fill, copy, transfer or collective: all that are alike in one function, as one record.
+
+    Times are of one; `bytes` by resource. `time_ps` is None where the target cannot do it or a
+    size is missing, and `reason` says so.
+    """
+
+    function: str
+    kind: str
+    locations: tuple[str, ...]
+    launches: int
+    per: tuple[str, ...]
+    element: str
+    payload_bytes: int | None
+    group: int
+    algorithm: str
+    time_ps: int | None
+    bound_ps: int | None
+    serial_ps: int | None
+    bytes: dict[str, int]
+    reason: str
+
+
+class Function(Struct, frozen=True, kw_only=True):
+    """Totals of one function: every launch one after another on one device.
+
+    Commands that the program leaves unordered are added up too, so where a device overlaps
+    launches the time is an upper limit. Times are None where a part has none for lack of sizes;
+    `unknown` names the symbols that were missing or, for loops, counted as one trip.
+    """
+
+    name: str
+    location: str
+    time_ps: int | None
+    bound_ps: int | None
+    serial_ps: int | None
+    dispatches: int
+    modelled: int
+    launches: int
+    unmodelled: tuple[tuple[str, str], ...]
+    unknown: tuple[str, ...]
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """Functions in the module's order; their dispatches in order of total time."""
+
+    target: str
+    tiling: str
+    functions: tuple[Function, ...]
+    dispatches: tuple[Dispatch, ...]
+    commands: tuple[Command, ...]
