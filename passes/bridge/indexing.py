@@ -136,7 +136,8 @@ def _runtime(index: Index) -> Index:
 
 def _affine(expr: ir.AffineExpr, dims: Position) -> Index:
     if isinstance(expr, ir.AffineDimExpr):
-        return dims[expr.position]
+        dim: int = expr.position
+        return dims[dim]
     if isinstance(expr, ir.AffineSymbolExpr | ir.AffineConstantExpr):
         return HERE
     lhs, rhs = _affine(expr.lhs, dims), _affine(expr.rhs, dims)

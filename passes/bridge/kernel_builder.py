@@ -27,8 +27,11 @@ Shaped = ir.RankedTensorType | ir.MemRefType
 class KernelBuilder:
     """Collects one kernel. Readers in `ops/` call `view`, `read`, `write` and `emit`."""
 
-    def __init__(self, name: str, sizes: SizeReader) -> None:
+    def __init__(
+        self, name: str, sizes: SizeReader, walk: Callable[[KernelBuilder, ir.Block], None]
+    ) -> None:
         self.name = name
+        self._walk = walk
         self.sizes = sizes
         self.tensors: list[Tensor] = []
         self.nests: list[Nest] = []
@@ -117,6 +120,17 @@ class KernelBuilder:
             return Access(tensor=view.tensor, map=view.position(position))
         return Access(tensor=self.local(value), map=position)
 
+    def update(self, result: ir.Value, init: ir.Value) -> View:
+        """`result` is `init` changed in place; the tensor to write to, filled if it must be."""
+        view = self.view(init)
+        if view.tensor is None and view.fill is not None:
+            view = self._carry_out_fill(init, view)
+        if view.tensor is None:
+            self.local(result)
+        elif result != init:
+            self.views[result] = view
+        return self.view(result)
+
     def emit(
         self,
         op: ir.Operation,
@@ -128,9 +142,9 @@ class KernelBuilder:
         name: str = "",
         contraction: Contraction | None = None,
         points: Size | None = None,
-        tiled: bool = True,
+        loops: Sequence[int] | None = None,
     ) -> None:
-        """Append a nest for `op`; `tiled`: the op's tile sizes are over these `dims`."""
+        """Append a nest for `op`; `loops`: which of the op's own loops its dims are (all)."""
         dims = tuple(dims)
         pending, self._pending = self._pending, []
         self.nests.append(
@@ -143,7 +157,7 @@ class KernelBuilder:
                 contraction=contraction,
                 points=points,
                 trips=self.trips,
-                tiles=read_tiles(op, len(dims)) if tiled else (),
+                tiles=read_tiles(op, range(len(dims)) if loops is None else loops),
                 location=source_location(op.location),
             )
         )
@@ -160,6 +174,8 @@ class KernelBuilder:
         view = self.view(value)
         if view.tensor is None and view.fill is None:
             return
+        if view.tensor is not None and self._stored.get(target) == view.tensor and view.whole:
+            return  # updated in place
         if view.tensor is None or not self._is_product(view):
             here = identity(len(view.shape))
             source = self.read(value, here) if view.tensor is not None else None
@@ -174,12 +190,12 @@ class KernelBuilder:
     def finish_pending(self, op: ir.Operation) -> None:
         """Give reads that no nest followed a nest of their own."""
         if self._pending:
-            self.emit(op, (), (), (), tiled=False)
+            self.emit(op, (), (), ())
 
-    def under(self, trips: Size, body: Callable[[], None]) -> None:
-        """Read `body` with every nest in it repeated `trips` times."""
+    def body(self, block: ir.Block, trips: Size = 1) -> None:
+        """Read the ops of a nested block, each of its nests repeated `trips` times."""
         outer, self.trips = self.trips, product((self.trips, trips))
-        body()
+        self._walk(self, block)
         self.trips = outer
 
     def trip_symbol(self) -> Size:
@@ -245,6 +261,9 @@ class KernelBuilder:
         else:
             self.tensors[tensor] = _in_memory(self.tensors[tensor], target)
             self._stored[target] = tensor
+
+
+Reader = Callable[[KernelBuilder, ir.Operation], None]
 
 
 def element_of(value: ir.Value) -> str:

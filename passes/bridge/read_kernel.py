@@ -8,8 +8,8 @@ from iree.compiler import ir
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder
 from xpu_shark.passes.bridge.ops.buffers import read_arguments
 from xpu_shark.passes.bridge.read_block import read_block
-from xpu_shark.passes.bridge.sizes import Size, SizeReader
-from xpu_shark.simulator.symbolic import symbol
+from xpu_shark.passes.bridge.sizes import Size, SizeReader, is_unknown
+from xpu_shark.simulator.symbolic import symbol, symbols
 from xpu_shark.simulator.workload import Access, Kernel, Nest, State, Tensor
 
 
@@ -20,7 +20,8 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
     `state` and `reason`. Launch constants are the symbols `constant0`, ...; dynamic extents of
     a plain function's arguments are `arg0.1` (argument 0, dimension 1).
     """
-    builder = KernelBuilder(name, SizeReader({"hal.interface.constant.load": _launch_constant}))
+    sizes = SizeReader({"hal.interface.constant.load": _launch_constant})
+    builder = KernelBuilder(name, sizes, read_block)
     try:
         _read_function(builder, func_op.operation)
         tensors, nests = _used(builder)
@@ -28,7 +29,7 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
         reason = f"internal: {type(error).__name__}: {error}".splitlines()[0]
         builder.lost.append(reason)
         tensors, nests = (), ()
-    state, reason = _verdict(builder)
+    state, reason = _verdict(builder, tensors, nests)
     return Kernel(
         name=name,
         tensors=tensors,
@@ -58,8 +59,15 @@ def _launch_constant(_: SizeReader, value: ir.OpResult) -> Size:
     return symbol(f"constant{value.owner.operation.attributes['ordinal'].value}")
 
 
-def _verdict(builder: KernelBuilder) -> tuple[State, str]:
-    unknown = tuple(f"size from {name.removeprefix('unknown.')}" for name in builder.sizes.unknown)
+def _verdict(
+    builder: KernelBuilder, tensors: tuple[Tensor, ...], nests: tuple[Nest, ...]
+) -> tuple[State, str]:
+    """State and reason; a size that cannot be known only matters where something has it."""
+    sizes = [size for tensor in tensors for size in tensor.shape]
+    for nest in nests:
+        sizes += [dim.extent for dim in nest.dims]
+        sizes += [nest.trips, 1 if nest.points is None else nest.points]
+    unknown = tuple(f"size from {name[8:]}" for name in symbols(*sizes) if is_unknown(name))
     problems = tuple(dict.fromkeys((*builder.lost, *builder.problems, *unknown)))
     if not problems:
         return "modelled", ""

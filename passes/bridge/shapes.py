@@ -10,6 +10,7 @@ from xpu_shark.passes.bridge.sizes import Size, SizeReader
 from xpu_shark.simulator.symbolic import apply, product, symbol
 
 ShapeOf = Callable[[ir.Value], tuple[Size, ...]]
+_ARRAY = ir.RankedTensorType | ir.MemRefType
 Reader = Callable[[ir.OpResult, SizeReader, ShapeOf], tuple[Size, ...]]
 
 
@@ -25,27 +26,18 @@ def shape(value: ir.Value, sizes: SizeReader, shape_of: ShapeOf) -> tuple[Size, 
 
 
 def destinations(op: ir.Operation) -> list[ir.Value]:
-    """The `outs` operands of an op in destination style: the last ones, one a result.
+    """The `outs` operands of an op in destination style: its last arrays, one a result.
 
-    Ops on memrefs have no results; there the segment sizes tell, and without them it is one
-    (half of the operands for a `linalg.reduce`).
+    An op on memrefs has no results: the segment sizes of a structured op tell, half of the
+    operands are outs for `linalg.reduce`, and anything else has one.
     """
-    operands = list(op.operands)
-    if "operandSegmentSizes" in op.attributes:
-        segments = list(op.attributes["operandSegmentSizes"])
-        before = sum(segments[: _outs_segment(op, segments)])
-        return operands[before : before + segments[_outs_segment(op, segments)]]
-    if op.name == "linalg.reduce":
-        return operands[len(operands) // 2 :]
-    return operands[-max(len(op.results), 1) :]
-
-
-def _outs_segment(op: ir.Operation, segments: list[int]) -> int:
-    return _OUTS_SEGMENT.get(op.name, len(segments) - 1)
-
-
-# Ops whose `outs` are not the last operand segment.
-_OUTS_SEGMENT = {"linalg.pack": 1, "linalg.unpack": 1}
+    arrays = [operand for operand in op.operands if isinstance(operand.type, _ARRAY)]
+    count = len(op.results)
+    if not count and "operandSegmentSizes" in op.attributes and op.name.startswith("linalg."):
+        count = op.attributes["operandSegmentSizes"][1]
+    elif not count:
+        count = len(arrays) // 2 if op.name == "linalg.reduce" else 1
+    return arrays[-count:]
 
 
 def _of_argument(value: ir.BlockArgument) -> tuple[Size, ...]:
@@ -182,4 +174,6 @@ READERS: dict[str, Reader] = {
     "tensor.pad": _of_pad,
     "tensor.concat": _of_concat,
     "scf.for": _of_loop,
+    "scf.forall": _of_loop,
+    "scf.while": _of_loop,
 }

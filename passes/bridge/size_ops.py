@@ -156,6 +156,38 @@ def _affine_map(combine: str) -> Op:
     return read
 
 
+def _strides(
+    reader: SizeReader, op: ir.Operation, dynamic: list[ir.Value], count: int
+) -> list[Size]:
+    """Strides of the `count` positions of a (de)linearize op; the outermost has no bound."""
+    basis = reader.mixed(op.attributes["static_basis"], dynamic)
+    strides: list[Size] = [1]
+    for size in reversed(basis[len(basis) - count + 1 :]):
+        strides.append(apply("mul", size, strides[-1]))
+    return strides[::-1]
+
+
+def _linearize(reader: SizeReader, value: ir.OpResult) -> Size:
+    op = value.owner.operation
+    count = op.attributes["operandSegmentSizes"][0]
+    operands = list(op.operands)
+    total: Size = 0
+    strides = _strides(reader, op, operands[count:], count)
+    for index, stride in zip(operands[:count], strides, strict=True):
+        total = apply("add", apply("mul", reader.read(index), stride), total)
+    return total
+
+
+def _delinearize(reader: SizeReader, value: ir.OpResult) -> Size:
+    op, number = value.owner.operation, value.result_number
+    index, *dynamic = op.operands
+    strides = _strides(reader, op, dynamic, len(op.results))
+    position = apply("floordiv", reader.read(index), strides[number])
+    if number == 0:
+        return position
+    return apply("mod", position, apply("floordiv", strides[number - 1], strides[number]))
+
+
 ARITHMETIC: dict[str, Op] = {
     "arith.constant": _constant,
     "arith.addi": _binary("add"),
@@ -187,6 +219,8 @@ ARITHMETIC: dict[str, Op] = {
     "affine.apply": _affine_map("add"),
     "affine.min": _affine_map("min"),
     "affine.max": _affine_map("max"),
+    "affine.linearize_index": _linearize,
+    "affine.delinearize_index": _delinearize,
     "util.align": _align,
     "util.assume.int": _same,
     "util.optimization_barrier": _same,

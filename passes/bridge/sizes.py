@@ -13,6 +13,11 @@ Size = int | Expr
 Leaf = Callable[["SizeReader", ir.OpResult], Size]
 
 
+def is_unknown(name: str) -> bool:
+    """Whether a symbol stands for something that no reader understood."""
+    return name.startswith("unknown.")
+
+
 class SizeReader:
     """Evaluates integer SSA values, each once.
 

@@ -7,7 +7,7 @@ from iree.compiler import ir
 from xpu_shark.passes.bridge.buffers import Buffer, row_major
 from xpu_shark.passes.bridge.errors import Unreadable
 from xpu_shark.passes.bridge.indexing import identity
-from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, element_of
+from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, element_of
 from xpu_shark.passes.bridge.shapes import kept_dims
 from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.passes.bridge.views import View
@@ -148,7 +148,7 @@ def _strides(value: ir.Value, shape: tuple[Size, ...]) -> tuple[Size | None, ...
     return tuple(None if stride == unknown else stride for stride in strides)
 
 
-READERS = {
+READERS: dict[str, Reader] = {
     "hal.interface.binding.subspan": read_subspan,
     "memref.alloc": read_alloc,
     "memref.alloca": read_alloc,

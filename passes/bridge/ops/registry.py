@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from xpu_shark.passes.bridge.kernel_builder import Reader
+from xpu_shark.passes.bridge.ops import (
+    attention,
+    buffers,
+    fft,
+    gather_scatter,
+    loops,
+    mapped,
+    order,
+    softmax,
+    structured,
+    tensor_move,
+    views,
+    winograd,
+)
 
-from iree.compiler import ir
-
-from xpu_shark.passes.bridge.kernel_builder import KernelBuilder
-from xpu_shark.passes.bridge.ops import buffers, structured, views
-
-Reader = Callable[[KernelBuilder, ir.Operation], None]
-
-# In order of precedence: the general reader of structured ops gives way to the others.
+# In order of precedence: the general readers give way to the others.
 FAMILIES: tuple[dict[str, Reader], ...] = (
     structured.READERS,
+    mapped.READERS,
+    attention.READERS,
     buffers.READERS,
+    fft.READERS,
+    gather_scatter.READERS,
+    loops.READERS,
+    order.READERS,
+    softmax.READERS,
+    tensor_move.READERS,
     views.READERS,
+    winograd.READERS,
 )
 READERS: dict[str, Reader] = {name: read for family in FAMILIES for name, read in family.items()}

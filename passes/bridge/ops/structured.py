@@ -12,11 +12,12 @@ from xpu_shark.passes.bridge.body_work import accumulation, body_ops, count_work
 from xpu_shark.passes.bridge.contraction import find_contraction
 from xpu_shark.passes.bridge.errors import Unreadable
 from xpu_shark.passes.bridge.indexing import HERE, Position, along, combined, from_ssa, positions
-from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, element_of, is_shaped
+from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, element_of, is_shaped
 from xpu_shark.passes.bridge.shapes import destinations
 from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.simulator.workload import Access, Contraction, Dim, Index, Work
 
+_PICKS = frozenset(("tensor.extract", "memref.load"))
 _MEMO = "linalg.memoized_indexing_maps"
 
 
@@ -53,7 +54,7 @@ def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
     product, contraction = _contraction(parts, order)
     work = count(parts.block, (product,) if product is not None else ())
     reads += _gathers(builder, parts)
-    reads += [access for operand in parts.outputs if (access := _initial(builder, parts, operand))]
+    reads += read_previous(builder, parts)
     builder.emit(
         op, parts.dims, reads, write_outputs(builder, parts), work, contraction=contraction
     )
@@ -168,28 +169,35 @@ def _contraction(
     )
 
 
-def _initial(builder: KernelBuilder, parts: Structured, operand: int) -> Access | None:
-    """Reading what an output held before, where the body uses it and it is not a fill."""
-    value = parts.operands[operand]
-    if not _is_used(parts.argument(operand)):
-        return None
-    if value not in builder.buffers and builder.view(value).tensor is None:
-        return None
-    return builder.read(value, parts.positions[operand])
+def read_previous(builder: KernelBuilder, parts: Structured) -> list[Access]:
+    """Reading what outputs held before, where the body uses it and it is not a fill."""
+    reads: list[Access] = []
+    for operand in parts.outputs:
+        value = parts.operands[operand]
+        if _is_used(parts.argument(operand)) and builder.view(value).tensor is not None:
+            access = builder.read(value, parts.positions[operand])
+            reads += [access] if access else []
+    return reads
+
+
+def gathers(builder: KernelBuilder, block: ir.Block, known: dict[ir.Value, Index]) -> list[Access]:
+    """Elements that a body picks from whole arrays by positions over `known` ones."""
+    reads: list[Access] = []
+    for op in body_ops(block):
+        if op.name not in _PICKS:
+            continue
+        source, *indices = op.operands
+        place = tuple(from_ssa(index, known) for index in indices)
+        known[op.results[0]] = combined(*place)
+        access = builder.read(source, place)
+        reads += [access] if access else []
+    return reads
 
 
 def _gathers(builder: KernelBuilder, parts: Structured) -> list[Access]:
-    """Elements that the body picks from whole arrays by computed positions."""
-    found = (op for op in body_ops(parts.block) if op.name in ("tensor.extract", "memref.load"))
-    reads: list[Access] = []
-    known: dict[ir.Value, Index] = {}
-    for op in found:
-        known = known or _known_positions(parts)
-        source, *indices = op.operands
-        access = builder.read(source, tuple(from_ssa(index, known) for index in indices))
-        known[op.results[0]] = combined(*(from_ssa(index, known) for index in indices))
-        reads += [access] if access else []
-    return reads
+    if not any(op.name in _PICKS for op in body_ops(parts.block)):
+        return []
+    return gathers(builder, parts.block, _known_positions(parts))
 
 
 def _known_positions(parts: Structured) -> dict[ir.Value, Index]:
@@ -221,4 +229,4 @@ def _names() -> Iterable[str]:
     return (name for name in names if name.startswith("linalg."))
 
 
-READERS = {name: read_structured for name in _names()}
+READERS: dict[str, Reader] = {name: read_structured for name in _names()}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.indexing import folded, sliced, split
-from xpu_shark.passes.bridge.kernel_builder import KernelBuilder
+from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader
 from xpu_shark.passes.bridge.shapes import kept_dims
 from xpu_shark.passes.bridge.views import View
 
@@ -67,7 +67,7 @@ def _groups(op: ir.Operation) -> list[Sequence[int]]:
     return [[dim.value for dim in group] for group in op.attributes["reassociation"]]
 
 
-READERS = {
+READERS: dict[str, Reader] = {
     "tensor.empty": read_empty,
     "arith.constant": read_constant,
     "tensor.cast": read_same,

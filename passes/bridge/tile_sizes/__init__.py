@@ -5,7 +5,8 @@ To add a spelling, write a file with a `parse(text) -> levels` and enter it in `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from iree.compiler import ir
 
@@ -20,22 +21,23 @@ SPELLINGS: dict[str, Callable[[str], Levels]] = {
 }
 
 
-def read_tiles(op: ir.Operation, dims: int) -> tuple[TileLevel, ...]:
-    """The levels of `op`'s `lowering_config`, one size for each of its `dims` loops.
+def read_tiles(op: ir.Operation, loops: Sequence[int]) -> tuple[TileLevel, ...]:
+    """The levels of `op`'s `lowering_config`, a size for each of the op's `loops` asked for.
 
-    A level that lists fewer leaves the rest whole. An unknown spelling reads as no tiles.
+    A level that lists fewer loops leaves the rest whole. An unknown spelling reads as no tiles.
     """
-    if "lowering_config" not in op.attributes:
+    if not loops or "lowering_config" not in op.attributes:
         return ()
-    return parse_tiles(str(op.attributes["lowering_config"]), dims)
+    return parse_tiles(str(op.attributes["lowering_config"]), tuple(loops))
 
 
-def parse_tiles(text: str, dims: int) -> tuple[TileLevel, ...]:
+@cache
+def parse_tiles(text: str, loops: tuple[int, ...]) -> tuple[TileLevel, ...]:
     """As `read_tiles`, from the attribute's text."""
     parse = SPELLINGS.get(text.partition("<")[0])
     if parse is None:
         return ()
     return tuple(
-        TileLevel(name=name, sizes=(*sizes[:dims], *[0] * (dims - len(sizes))))
+        TileLevel(name=name, sizes=tuple(sizes[i] if i < len(sizes) else 0 for i in loops))
         for name, sizes in parse(text)
     )

@@ -1,0 +1,147 @@
+"""Loops and branches inside a dispatch: their nests are repeated, not unrolled.
+
+Inside a loop the counter stands at its first value, so that a tile cut off at the edge counts as
+a full one. Where only a run can tell how often a body runs, its nests are repeated
+`<kernel>.trip` times, a symbol to bind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from iree.compiler import ir
+
+from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, is_shaped
+from xpu_shark.passes.bridge.sizes import Size, is_unknown
+from xpu_shark.simulator.symbolic import apply, product, symbols
+
+
+def read_for(builder: KernelBuilder, op: ir.Operation) -> None:
+    lower, upper, step, *inits = op.operands
+    (block,) = op.regions[0].blocks
+    counter, *arguments = block.arguments
+    trips = _trips(builder, lower, upper, step)
+    builder.sizes.bind(counter, builder.sizes.read(lower))
+    _carry(builder, arguments, inits)
+    builder.body(block, trips)
+    _yield(builder, op, block, arguments)
+
+
+def read_forall(builder: KernelBuilder, op: ir.Operation) -> None:
+    """A parallel loop over a grid; its outputs are written in place, slice by slice."""
+    view, read = op.opview, builder.sizes
+    (block,) = op.regions[0].blocks
+    bounds = (
+        read.mixed(op.attributes["staticLowerBound"], view.dynamicLowerBound),
+        read.mixed(op.attributes["staticUpperBound"], view.dynamicUpperBound),
+        read.mixed(op.attributes["staticStep"], view.dynamicStep),
+    )
+    counters = list(block.arguments)[: len(bounds[0])]
+    arguments = list(block.arguments)[len(bounds[0]) :]
+    for counter, lower in zip(counters, bounds[0], strict=True):
+        builder.sizes.bind(counter, lower)
+    counts = (
+        apply("ceildiv", apply("sub", upper, lower), step)
+        for lower, upper, step in zip(*bounds, strict=True)
+    )
+    inits = list(op.operands)[len(op.operands) - len(arguments) :]
+    _carry(builder, arguments, inits, in_place=True)
+    builder.body(block, product(tuple(counts)))
+    _name(builder, op.results, arguments)
+
+
+def read_in_parallel(builder: KernelBuilder, op: ir.Operation) -> None:
+    builder.body(op.regions[0].blocks[0])
+
+
+def read_while(builder: KernelBuilder, op: ir.Operation) -> None:
+    before, after = (region.blocks[0] for region in op.regions)
+    trips = builder.trip_symbol()
+    _carry(builder, before.arguments, op.operands)
+    builder.body(before, trips)
+    *_, condition = before.operations
+    passed = list(condition.operation.operands)[1:]
+    _name(builder, after.arguments, passed)
+    builder.body(after, trips)
+    _name(builder, op.results, passed)
+
+
+def read_if(builder: KernelBuilder, op: ir.Operation) -> None:
+    """Each arm as often as it is taken: 0 or 1 times where the condition is known."""
+    taken = builder.sizes.read(op.operands[0])
+    if any(map(is_unknown, symbols(taken))):
+        taken = builder.trip_symbol()
+    for region, trips in zip(op.regions, (taken, apply("sub", 1, taken)), strict=True):
+        if len(region.blocks) and trips != 0:
+            builder.body(region.blocks[0], trips)
+            *_, last = region.blocks[0].operations
+            _name(builder, op.results, last.operation.operands)
+
+
+def read_execute_region(builder: KernelBuilder, op: ir.Operation) -> None:
+    (block,) = op.regions[0].blocks
+    builder.body(block)
+    *_, last = block.operations
+    _name(builder, op.results, last.operation.operands)
+
+
+def _trips(builder: KernelBuilder, lower: ir.Value, upper: ir.Value, step: ir.Value) -> Size:
+    first, end, stride = map(builder.sizes.read, (lower, upper, step))
+    trips = apply("ceildiv", apply("sub", end, first), stride)
+    return builder.trip_symbol() if any(map(is_unknown, symbols(trips))) else trips
+
+
+def _carry(
+    builder: KernelBuilder,
+    arguments: Sequence[ir.BlockArgument],
+    inits: Iterable[ir.Value],
+    *,
+    in_place: bool = False,
+) -> None:
+    """Carried arrays enter as what they start from; undefined and filled ones live on chip."""
+    for argument, init in zip(arguments, inits, strict=True):
+        if not is_shaped(argument):
+            continue
+        view = builder.view(init)
+        builder.views[argument] = view
+        if view.tensor is None and not (in_place and view.fill is not None):
+            builder.local(argument)
+        elif view.tensor is None:
+            builder.views[argument] = builder.update(init, init)
+
+
+def _yield(
+    builder: KernelBuilder,
+    op: ir.Operation,
+    block: ir.Block,
+    arguments: Sequence[ir.BlockArgument],
+) -> None:
+    """What a turn yields is what the next one starts from: one array."""
+    *_, last = block.operations
+    for result, argument, value in zip(op.results, arguments, last.operation.operands, strict=True):
+        if not is_shaped(result):
+            continue
+        carried, made = builder.view(argument), builder.view(value)
+        on_chip = carried.tensor is not None and builder.tensors[carried.tensor].storage == "local"
+        if on_chip and made.tensor is not None and made.whole and not made.steps:
+            assert carried.tensor is not None
+            builder.rename(made.tensor, carried.tensor)
+        builder.views[result] = builder.view(value)
+
+
+def _name(builder: KernelBuilder, targets: Iterable[ir.Value], values: Iterable[ir.Value]) -> None:
+    """`targets` are `values`."""
+    for target, value in zip(targets, values, strict=False):
+        if is_shaped(target):
+            builder.views[target] = builder.view(value)
+
+
+READERS: dict[str, Reader] = {
+    "scf.for": read_for,
+    "scf.forall": read_forall,
+    "scf.forall.in_parallel": read_in_parallel,
+    "scf.while": read_while,
+    "scf.if": read_if,
+    "scf.execute_region": read_execute_region,
+    **{name: lambda *_: None for name in ("scf.yield", "scf.condition")},
+}
