@@ -32,13 +32,14 @@ def input_names(function: ir.Operation) -> tuple[str, ...]:
 
 
 def _labels(block: ir.Block) -> list[tuple[int, str]]:
-    """Argument number and label of every shape check on an argument."""
-    checks = [op for op in block.operations if op.operation.name == "hal.buffer_view.assert"]
-    return [
-        (op.operation.operands[0].arg_number, ir.StringAttr(op.attributes["message"]).value)
-        for op in checks
-        if isinstance(op.operation.operands[0], ir.BlockArgument)
-    ]
+    """Argument number and label of every shape check or import of an argument."""
+    labels = []
+    for view in block.operations:
+        op = view.operation
+        key = _LABELLED.get(op.name)
+        if key and key in op.attributes and isinstance(op.operands[0], ir.BlockArgument):
+            labels.append((op.operands[0].arg_number, ir.StringAttr(op.attributes[key]).value))
+    return labels
 
 
 def _dim(frame: Frame, _: SizeReader, value: ir.OpResult) -> Size | None:
@@ -90,6 +91,7 @@ def _switch(_: Frame, reader: SizeReader, value: ir.OpResult) -> Size | None:
     return cases[index] if 0 <= index < len(cases) else default
 
 
+_LABELLED = {"hal.buffer_view.assert": "message", "hal.tensor.import": "name"}
 LEAVES: Mapping[str, Leaf] = {
     "hal.buffer_view.dim": _dim,
     "hal.buffer_view.rank": _rank,
