@@ -1,4 +1,4 @@
-// RUN: xpu-shark-opt %s --passes=xpu-print-workload --xpu-target=tiny | FileCheck %s
+// RUN: xpu-shark-opt %s --passes=xpu-print-workload --xpu-target=tiny --no-print | FileCheck %s
 
 // A kernel: its tensors, then each loop nest with operands, work and tile sizes.
 // CHECK: kernel @rows: modelled, llvm-cpu
