@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from xpu_shark.passes.bridge.buffers import Buffer
 from xpu_shark.passes.bridge.errors import Unreadable
 from xpu_shark.passes.bridge.indexing import Position, Step, identity
 from xpu_shark.passes.bridge.locations import source_location
-from xpu_shark.passes.bridge.sizes import Size, SizeReader
+from xpu_shark.passes.bridge.sizes import Leaf, Size, SizeReader
 from xpu_shark.passes.bridge.tile_sizes import read_tiles
 from xpu_shark.passes.bridge.views import View
 from xpu_shark.simulator.element_type import bits
@@ -28,11 +28,15 @@ class KernelBuilder:
     """Collects one kernel. Readers in `ops/` call `view`, `read`, `write` and `emit`."""
 
     def __init__(
-        self, name: str, sizes: SizeReader, walk: Callable[[KernelBuilder, ir.Block], None]
+        self,
+        name: str,
+        leaves: Mapping[str, Leaf],
+        walk: Callable[[KernelBuilder, ir.Block], None],
     ) -> None:
+        """`leaves`: sizes that come from outside; `walk` reads the ops of a block."""
         self.name = name
         self._walk = walk
-        self.sizes = sizes
+        self.sizes = SizeReader({**leaves, "tensor.dim": self._dim, "memref.dim": self._dim})
         self.tensors: list[Tensor] = []
         self.nests: list[Nest] = []
         self.views: dict[ir.Value, View] = {}
@@ -222,6 +226,12 @@ class KernelBuilder:
                 self.views[value] = replace(view, steps=(*view.steps, step))
         # A later load of the same window has its own shape again.
         self._stored = {key: index for key, index in self._stored.items() if index != tensor}
+
+    def _dim(self, sizes: SizeReader, value: ir.OpResult) -> Size:
+        """Leaf for `tensor.dim` and `memref.dim`."""
+        array, number = value.owner.operation.operands
+        place = sizes.read(number)
+        return self.shape(array)[place] if isinstance(place, int) else sizes.fresh("tensor.dim")
 
     def _carry_out_fill(self, value: ir.Value, view: View) -> View:
         assert view.fill is not None

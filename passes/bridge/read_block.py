@@ -9,6 +9,15 @@ from xpu_shark.passes.bridge.indexing import identity
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, is_shaped
 from xpu_shark.passes.bridge.ops.registry import READERS
 
+# Questions about an array, and notes about it, that run no code.
+QUERIES = frozenset(
+    (
+        *("tensor.dim", "tensor.rank", "memref.dim", "memref.rank", "memref.dealloc"),
+        *("iree_codegen.query_tile_sizes", "iree_codegen.extract_strided_metadata"),
+        *("memref.extract_strided_metadata", "gpu.barrier", "iree_codegen.workgroup_count_hint"),
+    )
+)
+
 
 def read_block(builder: KernelBuilder, block: ir.Block) -> None:
     """Every op of `block` in order; never raises `Unreadable`."""
@@ -19,7 +28,7 @@ def read_block(builder: KernelBuilder, block: ir.Block) -> None:
 def read_op(builder: KernelBuilder, op: ir.Operation) -> None:
     """One op by its reader. Ops that touch no array cost nothing in a kernel."""
     reader = READERS.get(op.name)
-    if reader is None and not _touches_arrays(op):
+    if reader is None and (op.name in QUERIES or not _touches_arrays(op)):
         return
     before = len(builder.nests)
     try:

@@ -20,8 +20,8 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
     `state` and `reason`. Launch constants are the symbols `constant0`, ...; dynamic extents of
     a plain function's arguments are `arg0.1` (argument 0, dimension 1).
     """
-    sizes = SizeReader({"hal.interface.constant.load": _launch_constant})
-    builder = KernelBuilder(name, sizes, read_block)
+    leaves = {"hal.interface.constant.load": _launch_constant}
+    builder = KernelBuilder(name, leaves, read_block)
     try:
         _read_function(builder, func_op.operation)
         tensors, nests = _used(builder)

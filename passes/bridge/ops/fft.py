@@ -7,7 +7,7 @@ from iree.compiler import ir
 from xpu_shark.passes.bridge.indexing import identity
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, element_of, is_shaped
 from xpu_shark.simulator.symbolic import apply, product
-from xpu_shark.simulator.workload import Access, Dim, Work
+from xpu_shark.simulator.workload import Dim, Work
 
 
 def read_fft(builder: KernelBuilder, op: ir.Operation) -> None:
@@ -22,11 +22,7 @@ def read_fft(builder: KernelBuilder, op: ir.Operation) -> None:
     here = identity(len(shape))
     reads = [builder.read(array, here[-1:]) for array in arrays[:-2]]
     reads += [builder.read(array, here) for array in targets]
-    writes: list[Access] = []
-    for result, target in zip(list(op.results) or targets, targets, strict=True):
-        view = builder.update(result, target)
-        assert view.tensor is not None
-        writes.append(Access(tensor=view.tensor, map=view.position(here)))
+    writes = [builder.write(target, here) for target in list(op.results) or targets]
     element = element_of(targets[0])
     builder.emit(
         op,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from iree.compiler import ir
 
-from xpu_shark.passes.bridge.indexing import Position, identity
+from xpu_shark.passes.bridge.indexing import identity
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, is_shaped
 from xpu_shark.passes.bridge.ops.structured import count
 from xpu_shark.passes.bridge.sizes import Size
@@ -20,7 +20,7 @@ def read_sort(builder: KernelBuilder, op: ir.Operation) -> None:
     shape, dim = builder.shape(arrays[0]), op.attributes["dimension"].value
     here = identity(len(shape))
     reads = [builder.read(array, here) for array in arrays]
-    writes = [_in_place(builder, op, number, here) for number in range(len(arrays))]
+    writes = [builder.write(target, here) for target in list(op.results) or arrays]
     _emit_along(builder, op, shape, dim, reads, writes, log2_ceil(shape[dim]))
 
 
@@ -83,15 +83,6 @@ def _has_start(builder: KernelBuilder, op: ir.Operation) -> bool:
     """Whether the running value starts from an array in memory rather than a constant."""
     start = list(op.operands)[2]
     return start in builder.buffers or builder.view(start).tensor is not None
-
-
-def _in_place(builder: KernelBuilder, op: ir.Operation, number: int, position: Position) -> Access:
-    target = op.operands[number]
-    if not len(op.results):
-        return builder.write(target, position)
-    view = builder.update(op.results[number], target)
-    assert view.tensor is not None
-    return Access(tensor=view.tensor, map=view.position(position))
 
 
 def _emit_along(

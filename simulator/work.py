@@ -1,0 +1,109 @@
+"""How much a kernel computes and must move: the counts that every time and bound rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from xpu_shark.simulator.element_type import storage_bytes
+from xpu_shark.simulator.symbolic import evaluate
+from xpu_shark.simulator.workload import Access, Index, Kernel, Nest
+
+# A multiply-add is two operations, every other arithmetic one is one, whatever its type and
+# however long it takes. Moving, converting, comparing and choosing bits is no arithmetic.
+FLOPS = {"madd": 2}
+NO_FLOPS = frozenset(("convert", "compare", "select", "logic", "shift", "index"))
+
+
+def points(nest: Nest, env: Mapping[str, int]) -> int:
+    """Body executions of one pass over `nest`; `UnboundError` names sizes without a value."""
+    if nest.points is not None:
+        return evaluate(nest.points, env)
+    return prod(evaluate(dim.extent, env) for dim in nest.dims)
+
+
+def flops(kernel: Kernel, env: Mapping[str, int]) -> int:
+    """Arithmetic operations, float and integer, that one launch needs: useful work, no padding."""
+    return sum(
+        evaluate(nest.trips, env)
+        * points(nest, env)
+        * sum(work.count * _flops_of(work.kind) for work in nest.work)
+        for nest in kernel.nests
+    )
+
+
+def compulsory_bytes(kernel: Kernel, env: Mapping[str, int]) -> int:
+    """Bytes that one launch has to move between memory and chip, with caches of any size.
+
+    Each element of a global tensor that is used is read once and each that is produced is
+    written once. What the kernel wrote itself it need not read again.
+    """
+    read, written = _touched(kernel, env)
+    return sum(
+        storage_bytes(tensor.element, elements[number])
+        for elements in (read, written)
+        for number, tensor in enumerate(kernel.tensors)
+        if number in elements and tensor.storage == "global"
+    )
+
+
+def elements(kernel: Kernel, nest: Nest, access: Access, env: Mapping[str, int]) -> int:
+    """Distinct elements of its tensor that `access` can touch in one pass over `nest`.
+
+    An indirect access touches one run per point of the dims that its position varies with, the
+    run being what its other indices cover.
+    """
+    shape = kernel.tensors[access.tensor].shape
+    whole = prod(evaluate(size, env) for size in shape)
+    extents = [evaluate(dim.extent, env) for dim in nest.dims]
+    picked = {dim for index in access.map if index.indirect for dim, _ in index.terms}
+    run = prod(
+        _covered(index, evaluate(size, env), extents)
+        for index, size in zip(access.map, shape, strict=True)
+        if not index.indirect
+    )
+    return min(whole, run * prod(extents[dim] for dim in picked))
+
+
+def _touched(kernel: Kernel, env: Mapping[str, int]) -> tuple[dict[int, int], dict[int, int]]:
+    """Elements read before the kernel wrote them, and elements written, by tensor."""
+    read: dict[int, dict[Access, int]] = {}
+    written: dict[int, dict[Access, int]] = {}
+    for nest in kernel.nests:
+        trips = evaluate(nest.trips, env)
+        for access in nest.reads:
+            if access.tensor not in written:
+                _note(read, access, trips * elements(kernel, nest, access, env))
+        for access in nest.writes:
+            _note(written, access, trips * elements(kernel, nest, access, env))
+    return _totals(kernel, read, env), _totals(kernel, written, env)
+
+
+def _note(found: dict[int, dict[Access, int]], access: Access, count: int) -> None:
+    """The same access again touches the same elements."""
+    own = found.setdefault(access.tensor, {})
+    own[access] = max(count, own.get(access, 0))
+
+
+def _totals(
+    kernel: Kernel, found: dict[int, dict[Access, int]], env: Mapping[str, int]
+) -> dict[int, int]:
+    return {
+        tensor: min(
+            prod(evaluate(size, env) for size in kernel.tensors[tensor].shape),
+            sum(counts.values()),
+        )
+        for tensor, counts in found.items()
+    }
+
+
+def _covered(index: Index, size: int, extents: list[int]) -> int:
+    """Distinct positions of `index` along a dimension of `size`."""
+    if any(extents[dim] == 0 for dim, _ in index.terms):
+        return 0
+    reach = 1 + sum(abs(factor) * (extents[dim] - 1) for dim, factor in index.terms)
+    return min(size, reach, prod(extents[dim] for dim, _ in index.terms))
+
+
+def _flops_of(kind: str) -> int:
+    return 0 if kind in NO_FLOPS else FLOPS.get(kind, 1)
