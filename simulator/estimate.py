@@ -22,9 +22,11 @@ from xpu_shark.simulator.units.dma import PS_PER_NS
 
 class Estimate(msgspec.Struct, frozen=True):
     """`used` bytes of the innermost memory; the tiling is possible if they are at most
-    `capacity`. `time_ps`: the busiest resource, plus what the first and last tile expose."""
+    `capacity`. `bound_ps`: the busiest resource, which no schedule of these tiles beats;
+    `time_ps` adds set-up and what the first and last tile expose."""
 
     time_ps: int
+    bound_ps: int
     bytes: int
     used: int
     capacity: int
@@ -41,19 +43,39 @@ def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
     tiles = _tiles(kernel, tiling) if spread else 1
     rounds = -(-tiles // target.cores) if spread else 1
     compute = {"matrix": 0, "vector": 0}
-    for phase, nest in _nests(kernel, parts):
+    for phase, number in _nests(parts):
+        nest = kernel.nests[number]
         extents, count = _tile(kernel, tiling, nest, phase.loops, spread)
         for op in ops(kernel, nest, target, extents):
             compute[op.unit] += op.cost.service_ps * count * nest.trips * rounds
-    moved, exposed, transfers = _traffic(kernel, tiling, target, parts, residency, spread)
-    outer = target.memory[0]
+    flow = _traffic(kernel, tiling, target, parts, residency, spread)
     setup = int(target.dma.setup_ns * PS_PER_NS)
-    memory = int(moved * PS_PER_S / outer.bytes_per_s) + setup * transfers
-    first = int(min(exposed, moved) * PS_PER_S / outer.bytes_per_s) + setup
+    hops = [_at(flow.moved, target.memory[0].bytes_per_s)]
+    for level in target.memory[1:-1]:
+        own = _at(flow.drawn * rounds // max(tiles, 1), level.core_bytes_per_s)
+        hops.append(max(_at(flow.drawn, level.bytes_per_s), own))
+    memory = max(hops) + setup * flow.transfers
+    first = _at(flow.exposed, target.memory[0].bytes_per_s) + setup
     busiest = max(memory, *compute.values())
     if residency.buffers == 1:  # a lone buffer is loaded and worked on in turns
         busiest = memory + sum(compute.values())
-    return Estimate(busiest + min(first, memory), moved, residency.used, residency.capacity)
+    bound = max(*hops, *compute.values())
+    time = busiest + min(first, memory)
+    return Estimate(time, bound, flow.moved, residency.used, residency.capacity)
+
+
+class _Flow(msgspec.Struct):
+    """Bytes over the outermost memory, drawn by all cores, of one tile of every operand; and the
+    transfers that one core starts."""
+
+    moved: int = 0
+    drawn: int = 0
+    exposed: int = 0
+    transfers: int = 0
+
+
+def _at(bytes: int, bytes_per_s: float | None) -> int:
+    return int(bytes * PS_PER_S / bytes_per_s) if bytes_per_s else 0
 
 
 def _traffic(
@@ -63,14 +85,14 @@ def _traffic(
     parts: tuple[Phase, ...],
     residency: Residency,
     spread: bool,
-) -> tuple[int, int, int]:
-    """(bytes over the outermost memory, bytes of one tile of every operand, transfers)."""
+) -> _Flow:
     lattice = grid(kernel, tiling, target.cores) if spread else None
     tiles = _tiles(kernel, tiling) if spread else 1
-    moved = exposed = transfers = 0
+    flow = _Flow()
+    rounds = -(-tiles // target.cores)
     seen: set[object] = set()
-    for phase, nest in _nests(kernel, parts):
-        number = kernel.nests.index(nest)
+    for phase, number in _nests(parts):
+        nest = kernel.nests[number]
         for access, written in accesses(nest):
             if not residency.moves(number, access, written=written):
                 continue
@@ -81,21 +103,23 @@ def _traffic(
             seen.add(key)
             extents, _ = _tile(kernel, tiling, nest, phase.loops[:level], spread)
             size = region(kernel.tensors[access.tensor], access, extents).bytes
-            times = _iterations(kernel, tiling, phase.loops[:level], nest.trips) * tiles
-            transfers += times // target.cores if spread else times
+            turns = _iterations(kernel, tiling, phase.loops[:level], nest.trips)
+            flow.transfers += turns * rounds
+            flow.drawn += size * turns * tiles
+            times = turns * tiles
             if lattice is not None and not written and len(target.memory) > 2:
                 axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
                 part = lattice.shared(axes, residency.cached(number, access))
                 times = -(-times * part.numerator // part.denominator)
-            moved += size * times
-            exposed += size * (min(tiles, target.cores) if spread else 1)
-    return moved, exposed, transfers
+            flow.moved += size * times
+            flow.exposed += size * (min(tiles, target.cores) if spread else 1)
+    return flow
 
 
-def _nests(kernel: BoundKernel, parts: tuple[Phase, ...]) -> Iterator[tuple[Phase, BoundNest]]:
+def _nests(parts: tuple[Phase, ...]) -> Iterator[tuple[Phase, int]]:
     for phase in parts:
         for number in phase.nests:
-            yield phase, kernel.nests[number]
+            yield phase, number
 
 
 def _tile(

@@ -216,7 +216,7 @@ class _Lowering:
         key: Path,
     ) -> None:
         emitter, start = self.emitter, min(use.first.values())
-        depth = self._buffers(key)
+        depth = self._depth(key, self.residency.buffers)
         for hop, (stream, level) in enumerate(zip(self.loads, self.levels, strict=True)):
             part = self._part(use, hop)
             cost = transfer(
@@ -231,7 +231,7 @@ class _Lowering:
                 posts.append((emitter.channel((*key, hop, "free"), "buffer", 2), 1))
             for reader in readers:
                 channel = (*key, reader) if last else (*key, hop + 1)
-                room = depth if last else 2
+                room = depth if last else self.target.dma.stages
                 waits.append((emitter.channel((*channel, "free"), "buffer", room), 1))
             load = Instruction(
                 emitter.resource(level.name), cost.service_ps, 0, tuple(waits), tuple(posts),
@@ -259,7 +259,7 @@ class _Lowering:
         emitter = self.emitter
         source = list(use.last)[-1]
         nest, end = self.kernel.nests[use.nest], use.last[source]
-        depth = self._buffers(key)
+        depth = self._depth(key, self.residency.result_buffers)
         if source != self.stores[0]:
             free = emitter.channel((*key, "free"), "buffer", depth)
             data = emitter.channel((*key, "data"), source)
@@ -290,10 +290,10 @@ class _Lowering:
             elif source != self.stores[0]:
                 emitter.post(after[end], stream, free)
 
-    def _buffers(self, key: Path) -> int:
-        """Tiles that change with a loop (key: "wave", its loops, two parts of a name) have as
-        many buffers as fit; what stays for the whole launch has one."""
-        return self.residency.buffers if len(key) > 3 or self.spread else 1
+    def _depth(self, key: Path, buffers: int) -> int:
+        """Tiles that change with a loop (key: "wave", its loops, two parts of a name) have
+        `buffers`; what stays for the whole launch has one."""
+        return buffers if len(key) > 3 or self.spread else 1
 
     def _part(self, use: Use, hop: int) -> Fraction:
         """What part of a wave's loads differs: cores share what the level inside keeps."""

@@ -6,7 +6,7 @@ from math import prod
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.element_type import storage_bytes
-from xpu_shark.simulator.footprint import region
+from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.plan import Phase, Tiling
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Access
@@ -37,9 +37,10 @@ def produced_before(kernel: BoundKernel, number: int, tensor: int) -> int | None
 class Residency:
     """Decides, for one tiling, how deep the buffers are and which local tensors spill.
 
-    Operand tiles are double buffered where two of each fit beside the local tensors, single
-    buffered else. Where even that does not fit, local tensors go out to main memory, largest
-    first. `used` is the resulting need in bytes; past `capacity` the tiling does not fit.
+    Tiles that change with a loop have `buffers` buffers each, results `result_buffers` (two at
+    most): as many as fit beside the local tensors, up to the target's stages. Where even one of
+    each does not fit, local tensors go out to main memory, largest first. `used` is the resulting
+    need in bytes; past `capacity` the tiling does not fit.
     """
 
     def __init__(
@@ -50,17 +51,20 @@ class Residency:
         self._phase = {number: phase for phase in phases for number in phase.nests}
         locals_ = self._local_bytes()
         self._spilled: set[int] = set()
-        fixed, moving = self._operand_bytes()
+        fixed, inputs, results = self._operand_bytes()
         kept = sum(locals_.values())
         for tensor in sorted(locals_, key=lambda t: (-locals_[t], t)):
-            if fixed + moving + kept <= self.capacity:
+            if fixed + inputs + results + kept <= self.capacity:
                 break
             self._spilled.add(tensor)
             kept -= locals_[tensor]
         if self._spilled:
-            fixed, moving = self._operand_bytes()
-        self.buffers = 2 if fixed + 2 * moving + kept <= self.capacity else 1
-        self.used = fixed + self.buffers * moving + kept
+            fixed, inputs, results = self._operand_bytes()
+        room = self.capacity - fixed - kept
+        self.result_buffers = 2 if 2 * (inputs + results) <= room else 1
+        left = room - self.result_buffers * results
+        self.buffers = max(1, min(target.dma.stages, left // inputs if inputs else 2))
+        self.used = fixed + self.buffers * inputs + self.result_buffers * results + kept
 
     def spilled(self, access: Access) -> bool:
         return access.tensor in self._spilled
@@ -81,20 +85,23 @@ class Residency:
         whole = storage_bytes(tensor.element, prod(tensor.shape))
         return whole + self.used * self.target.cores <= self.target.memory[1].bytes
 
-    def _operand_bytes(self) -> tuple[int, int]:
-        """(bytes of operands that stay all the time, of those that change with a loop)."""
+    def _operand_bytes(self) -> tuple[int, int, int]:
+        """Bytes of operands that stay all the time, and of one tile of each that changes with a
+        loop: inputs, then results."""
         fixed: dict[object, int] = {}
-        moving: dict[object, int] = {}
+        inputs: dict[object, int] = {}
+        results: dict[object, int] = {}
         for number, nest in enumerate(self.kernel.nests):
             phase = self._phase[number]
-            for access, written in [(a, False) for a in nest.reads] + [(a, True) for a in nest.writes]:
+            for access, written in accesses(nest):
                 if self.moves(number, access, written=written):
                     level = level_of(nest, access, phase.loops)
+                    moving = results if written else inputs
                     group = moving if level or self.target.execution == "waves" else fixed
                     key = (access.tensor, written, *depends_on(nest, access))
                     size = self._bytes(nest, access, set(phase.loops[:level]))
                     group[key] = max(group.get(key, 0), size)
-        return sum(fixed.values()), sum(moving.values())
+        return sum(fixed.values()), sum(inputs.values()), sum(results.values())
 
     def _local_bytes(self) -> dict[int, int]:
         """Buffer of each local tensor: its tile along loops that producer and reader share."""

@@ -50,9 +50,11 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class Dma(Struct, frozen=True, kw_only=True):
-    """Cost of starting one transfer, on the queue that issues it."""
+    """Cost of starting one transfer, on the queue that issues it, and the most tiles of one
+    operand that the chip's compiler or library keeps in flight (where they fit)."""
 
     setup_ns: Cost
+    stages: Count = 2
 
 
 class Systolic(Struct, frozen=True, kw_only=True, tag_field="kind", tag="systolic"):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.estimate import estimate
-from xpu_shark.simulator.nest_cost import matrix_element
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.tilers.granule import granules, root
@@ -33,7 +32,7 @@ def choose(kernel: BoundKernel, target: Target) -> Tiling:
 def _candidates(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
     nest = root(kernel, target)
     shared = shared_axes(kernel)
-    if matrix_element(target, nest.contraction) is not None and nest.contraction is not None:
+    if nest.contraction is not None:
         for rows, cols in MATRIX_TILES:
             yield _matrix(kernel, target, nest, shared, rows, cols)
         return
