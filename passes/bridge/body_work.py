@@ -81,7 +81,7 @@ FREE = frozenset(
         *("arith.constant", "arith.bitcast", "math.constant"),
         *("linalg.index", "linalg.yield", "iree_linalg_ext.index", "iree_linalg_ext.yield"),
         *("complex.create", "complex.re", "complex.im", "complex.constant", "complex.bitcast"),
-        *("tensor.extract", "memref.load", "tensor.dim", "memref.dim"),
+        *("tensor.extract", "memref.load", "memref.store", "tensor.dim", "memref.dim"),
         *("scf.if", "scf.yield", "cf.assert", "util.assume.int", "tensor.yield"),
         *("iree_codegen.index_hint", "ub.poison", "builtin.unrealized_conversion_cast"),
     )

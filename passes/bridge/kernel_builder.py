@@ -12,7 +12,7 @@ from iree.compiler import ir
 from xpu_shark.passes.bridge import shapes
 from xpu_shark.passes.bridge.buffers import Buffer
 from xpu_shark.passes.bridge.errors import Unreadable
-from xpu_shark.passes.bridge.indexing import Position, Step, identity
+from xpu_shark.passes.bridge.indexing import Position, Step, identity, walk_dims
 from xpu_shark.passes.bridge.locations import source_location
 from xpu_shark.passes.bridge.sizes import Leaf, Size, SizeReader
 from xpu_shark.passes.bridge.tile_sizes import read_tiles
@@ -180,13 +180,13 @@ class KernelBuilder:
             return
         if view.tensor is not None and self._stored.get(target) == view.tensor and view.whole:
             return  # updated in place
-        if view.tensor is None or not self._is_product(view):
+        if view.tensor is None or not self._is_product(view) or self._is_carried(view.tensor):
             here = identity(len(view.shape))
             source = self.read(value, here) if view.tensor is not None else None
             write = Access(tensor=self.buffer_tensor(target), map=here)
             self.move(view.fill or op, view.shape, source, write)
             return
-        if self._used_elsewhere(op, value) or self._changes_shape(view, target):
+        if self._is_used(view.tensor, op) or self._changes_shape(view, target):
             self._write_too(view, target)
         else:
             self._become(view.tensor, target)
@@ -247,9 +247,24 @@ class KernelBuilder:
             view.whole and self.tensors[view.tensor].storage == "local" and view.tensor in written
         )
 
-    def _used_elsewhere(self, op: ir.Operation, value: ir.Value) -> bool:
-        shared = sum(view.tensor == self.views[value].tensor for view in self.views.values())
-        return shared > 1 or any(use.owner.operation != op for use in value.uses)
+    def _is_carried(self, tensor: int) -> bool:
+        """Whether a loop that has ended rewrote all of it every turn: only the last one counts."""
+        whole = product(self.tensors[tensor].shape)
+        return any(
+            access.tensor == tensor and nest.trips != self.trips and whole == _walked(nest, access)
+            for nest in self.nests
+            for access in nest.writes
+        )
+
+    def _is_used(self, tensor: int, op: ir.Operation) -> bool:
+        """Whether a nest has read it, or an op that follows `op` will: it stays on chip then."""
+        read = any(
+            any(access.tensor == tensor for access in nest.reads)
+            and all(access.tensor != tensor for access in nest.writes)
+            for nest in self.nests
+        )
+        names = [value for value, view in self.views.items() if view.tensor == tensor]
+        return read or any(_follows(use.owner.operation, op) for v in names for use in v.uses)
 
     def _changes_shape(self, view: View, target: Buffer) -> bool:
         """Whether the target is read elsewhere by a shape that the producers do not have."""
@@ -283,6 +298,15 @@ def element_of(value: ir.Value) -> str:
 
 def is_shaped(value: ir.Value) -> bool:
     return isinstance(value.type, Shaped)
+
+
+def _follows(user: ir.Operation, op: ir.Operation) -> bool:
+    return user != op and user.block == op.block and bool(op.is_before_in_block(user))
+
+
+def _walked(nest: Nest, access: Access) -> Size:
+    """Iterations of the loops that move an access."""
+    return product(tuple(nest.dims[dim].extent for dim in walk_dims(access.map)))
 
 
 def _in_memory(tensor: Tensor, target: Buffer) -> Tensor:

@@ -42,10 +42,15 @@ def read_op(builder: KernelBuilder, op: ir.Operation) -> None:
 
 
 def bound_by_bytes(builder: KernelBuilder, op: ir.Operation) -> None:
-    """Nests that read every array operand once and write every array result once."""
+    """Nests that read every array operand once and write every array result once.
+
+    A memref operand may be either, so it counts as both.
+    """
     for operand in op.operands:
         if is_shaped(operand):
             _touch(builder, op, operand, written=False)
+        if isinstance(operand.type, ir.MemRefType):
+            _touch(builder, op, operand, written=True)
     for result in op.results:
         if is_shaped(result):
             _touch(builder, op, result, written=True)

@@ -63,15 +63,19 @@ def read_while(builder: KernelBuilder, op: ir.Operation) -> None:
     passed = list(condition.operation.operands)[1:]
     _name(builder, after.arguments, passed)
     builder.body(after, trips)
-    _name(builder, op.results, passed)
+    *_, last = after.operations
+    turned = dict(zip(before.arguments, last.operation.operands, strict=True))
+    # A loop that is entered ends with what its last turn made.
+    _name(builder, op.results, [turned.get(value, value) for value in passed])
 
 
 def read_if(builder: KernelBuilder, op: ir.Operation) -> None:
-    """Each arm as often as it is taken: 0 or 1 times where the condition is known."""
+    """Each arm as often as it is taken; what follows works on the first arm's results."""
     taken = builder.sizes.read(op.operands[0])
     if any(map(is_unknown, symbols(taken))):
         taken = builder.trip_symbol()
-    for region, trips in zip(op.regions, (taken, apply("sub", 1, taken)), strict=True):
+    arms = zip(op.regions, (taken, apply("sub", 1, taken)), strict=True)
+    for region, trips in reversed(list(arms)):
         if len(region.blocks) and trips != 0:
             builder.body(region.blocks[0], trips)
             *_, last = region.blocks[0].operations

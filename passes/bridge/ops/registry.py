@@ -6,6 +6,7 @@ from xpu_shark.passes.bridge.kernel_builder import Reader
 from xpu_shark.passes.bridge.ops import (
     attention,
     buffers,
+    elements,
     fft,
     gather_scatter,
     loops,
@@ -24,6 +25,7 @@ FAMILIES: tuple[dict[str, Reader], ...] = (
     mapped.READERS,
     attention.READERS,
     buffers.READERS,
+    elements.READERS,
     fft.READERS,
     gather_scatter.READERS,
     loops.READERS,
