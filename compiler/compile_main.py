@@ -68,7 +68,8 @@ def _run(args: Sequence[str], options: Options) -> int:
     passes = pipeline.passes(options)
     with Output.open_file(command.output) as output, CompileSession(command) as session:
         steps = pipeline.Pipeline(session, command, DEFAULT_FILTER)
-        done = steps.parse() and steps.run(passes, pipeline.analysis(options))
+        shared = pipeline.analysis(options, command.input)
+        done = steps.parse() and steps.run(passes, shared)
         done = done and steps.advance(command.compile_to)
         steps.write_remarks()
         if not done:

@@ -97,8 +97,9 @@ def _find(arg: str) -> tuple[Flag, str | None]:
     for flag in FLAGS:
         if flag.spelling == name:
             return flag, text if equals else None
-    near = difflib.get_close_matches(name, [f.spelling for f in FLAGS if f.parse], n=1, cutoff=0.5)
-    hint = f", did you mean {near[0]}?" if near else "; see xpu-shark --help"
+    known = [flag.name for flag in FLAGS if flag.parse is not None]
+    near = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
+    hint = f", did you mean {PREFIX}{near[0]}?" if near else "; see xpu-shark --help"
     raise UsageError(f"unknown flag {name}{hint}")
 
 

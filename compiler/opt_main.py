@@ -71,7 +71,7 @@ def _passes(args: argparse.Namespace, options: Options, module: OptModule) -> bo
 
     sink = RemarkSink(module.context, args.remarks_filter, module.remark)
     with sink.listening(tell=True):
-        fault = module.run(resolve(args.passes), analysis(options))
+        fault = module.run(resolve(args.passes), analysis(options, module.file))
     if fault is None:
         return True
     errors.error(fault)

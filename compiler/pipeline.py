@@ -36,13 +36,15 @@ def passes(options: Options) -> list[ModulePass]:
     return [pass_registry.create(name) for name in options.passes]
 
 
-def analysis(options: Options) -> Analysis:
+def analysis(options: Options, source: str) -> Analysis:
+    """What passes share; `source` is the input as the user named it."""
     return Analysis(
         target=options.target,
         dims=options.dims,
         tiling=options.tiling,
         devices=options.devices,
         fold=options.fold,
+        source=source,
     )
 
 

@@ -72,17 +72,16 @@ def _run(args: Sequence[str], options: Options, layout: str) -> int:
     from xpu_shark.compiler import pipeline
     from xpu_shark.compiler.session import CompileSession
 
-    command = _stop_at_kernels(pipeline.command_line([*args, *_default_device(args)]))
+    command = _stop_at_kernels(pipeline.command_line([*args, *default_device(args)]))
     outputs.check("--remarks-output-file", command.remarks_output_file)
     check_regex(command.remarks_filter)
-    shared = pipeline.analysis(options)
+    shared = pipeline.analysis(options, command.input)
     with CompileSession(command) as session:
         steps = pipeline.Pipeline(session, command, default_filter="")
         done = steps.parse() and steps.run(pipeline.passes(options), shared)
         steps.write_remarks()
     if not (done and steps.complete):
         return 1
-    shared.source = command.input
     _report(shared, layout)
     return 0
 
@@ -105,7 +104,7 @@ def _stop_at_kernels(command: CommandLine) -> CommandLine:
     return dataclasses.replace(command, compile_to=_LAST_PHASE, output="-")
 
 
-def _default_device(args: Sequence[str]) -> tuple[str, ...]:
+def default_device(args: Sequence[str]) -> tuple[str, ...]:
     """Flags for the CPU where neither the command line nor the input names a device."""
     if any(arg.lstrip("-").startswith(_DEVICE_FLAGS) for arg in args):
         return ()
