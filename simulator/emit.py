@@ -42,8 +42,15 @@ class Emitter:
     def post(self, bodies: Bodies, stream: str, channel: int, latency_ps: int = 0) -> None:
         self._sync(bodies, stream, posts=((channel, 1),), latency_ps=latency_ps)
 
-    def program(self, bodies: Bodies) -> Program:
-        streams = tuple(Stream(name, merge_syncs(body)) for name, body in bodies.items() if body)
+    def program(self, bodies: Bodies, first: Bodies | None = None) -> Program:
+        """`first` goes before each stream's code and stays apart from it: a wait for the launch
+        is not a wait for the first operand."""
+        start = first or {}
+        streams = tuple(
+            Stream(name, (*start.get(name, ()), *merge_syncs(body)))
+            for name, body in bodies.items()
+            if body
+        )
         resources = tuple(map(Resource, self._resources))
         return Program(streams, tuple(self._channel_list), resources)
 

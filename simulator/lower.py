@@ -68,7 +68,8 @@ class _Lowering:
         for number, wave in enumerate(self._waves()):
             body = self._body(self.phases, 0, wave.variants, ("wave",))
             extend(bodies, loop(body, wave.count, self.emitter.tag(("wave", number))))
-        return self.emitter.program(self._launched(bodies))
+        launch, starts = self._launch(bodies)
+        return self.emitter.program({"launch": [launch], **bodies}, starts)
 
     def _waves(self) -> tuple[Wave, ...]:
         if self.spread:
@@ -76,20 +77,18 @@ class _Lowering:
         extents = tuple(axis.extent for axis in self.kernel.axes)
         return (Wave(1, (Variant(extents, 1),)),)
 
-    def _launched(self, bodies: Bodies) -> Bodies:
+    def _launch(self, bodies: Bodies) -> tuple[Instruction, Bodies]:
         """Every stream starts when the launch is done."""
-        emitter, started = self.emitter, {}
-        posts = []
+        emitter, posts = self.emitter, []
+        starts: Bodies = {}
         for stream, items in bodies.items():
             if items:
                 channel = emitter.channel(("launch", stream), "launch")
                 posts.append((channel, 1))
-                start: Bodies = {}
-                emitter.wait(start, stream, channel)
-                started[stream] = start[stream] + items
+                emitter.wait(starts, stream, channel)
         cost = launch_ps(self.target)
         launch = Instruction(emitter.resource("launch"), cost, posts=tuple(posts))
-        return {"launch": [launch], **started}
+        return launch, starts
 
     # One body: the code of every stream inside `depth` common loops of `members`.
 

@@ -44,8 +44,10 @@ def dispatch(item: Dispatch, target: str) -> str:
             + " ".join(f"--xpu-dim={name}=N" for name in item.missing)
             + _places(item)
         )
+    if item.run is None and item.state == "unmodelled":
+        return f"{item.name}: not modelled, {item.reason}; it has no time{_places(item)}"
     if item.run is None:
-        return f"{item.name}: {item.reason or 'no work'}, takes no time on {target}{_places(item)}"
+        return f"{item.name}: no work, takes no time on {target}{_places(item)}"
     run = item.run
     line = (
         f"{run.what} on {target} takes {time(run.time_ps)}, {ratio(run)} its bound: "
@@ -97,6 +99,8 @@ def function(item: Function, distinct: int, items: int, target: str) -> str:
     parts = f"{item.dispatches} dispatches ({distinct} distinct, {item.launches} launches)"
     if item.time_ps is None:
         text = f"{item.name} on {target}: no time for {parts}"
+    elif item.time_ps == 0:
+        text = f"{item.name} on {target}: no work in {parts}"
     else:
         text = (
             f"{item.name} on {target} takes {time(item.time_ps)} (bound {time(item.bound_ps or 0)},"

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from iree.compiler import ir
 
+from xpu_shark.passes.bridge.locations import source_location
 from xpu_shark.passes.bridge.read_host import read_functions
+from xpu_shark.passes.bridge.read_kernel import read_kernel
 from xpu_shark.passes.bridge.read_kernels import read_kernels
 from xpu_shark.simulator.workload import (
     Choice,
     Command,
     Concurrent,
+    Function,
     Kernel,
     Launch,
     Repeat,
@@ -27,6 +30,8 @@ def read_workload(module: ir.Operation, prefer_backends: tuple[str, ...] = ()) -
     """
     functions = read_functions(module)
     kernels = read_kernels(module, prefer_backends)
+    if not kernels and not functions:
+        return _plain_functions(module)
     known = {kernel.name for kernel in kernels}
     launched = dict.fromkeys(
         site.kernel for function in functions for site in launches(function.body)
@@ -43,6 +48,21 @@ def read_workload(module: ir.Operation, prefer_backends: tuple[str, ...] = ()) -
         if name not in known
     )
     return Workload(kernels=kernels + missing, functions=functions)
+
+
+def _plain_functions(module: ir.Operation) -> Workload:
+    """Each `func.func` of a module before dispatches are formed, as one launch of itself."""
+    kernels, functions = [], []
+    for op in module.regions[0].blocks[0].operations:
+        if op.operation.name != "func.func" or not op.operation.regions[0].blocks:
+            continue
+        name = str(op.operation.attributes["sym_name"].value)
+        location = source_location(op.operation.location)
+        kernel = read_kernel(op.operation, name=name, backend="", location=location)
+        kernels.append(kernel)
+        body = (Launch(kernel=name, location=location),)
+        functions.append(Function(name=name, body=body, location=location))
+    return Workload(kernels=tuple(kernels), functions=tuple(functions))
 
 
 def launches(body: Iterable[Command]) -> Iterator[Launch]:
