@@ -1,4 +1,4 @@
-# ruff: noqa: F821  (lit injects `config` and `lit_config`)
+# ruff: noqa: F821  (lit injects `config`)
 """How lit runs this folder: `lit lit_tests`; pytest runs it too, one case a file."""
 
 import os
@@ -15,7 +15,7 @@ config.suffixes = [".mlir"]
 config.excludes = ["Inputs"]
 config.test_source_root = str(here)
 config.test_exec_root = str(here.parent / "build" / "lit")
-lit_config.maxIndividualTestTime = 60  # seconds
+config.maxIndividualTestTime = 60  # seconds
 
 # The tools of the environment that runs lit, whether or not it is active.
 binaries = str(Path(sys.executable).parent)
