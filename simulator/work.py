@@ -7,7 +7,7 @@ from math import prod
 
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.symbolic import evaluate
-from xpu_shark.simulator.workload import Access, Index, Kernel, Nest
+from xpu_shark.simulator.workload import Access, Dim, Index, Kernel, Nest
 
 # A multiply-add is two operations, every other arithmetic one is one, whatever its type and
 # however long it takes. Moving, converting, comparing and choosing bits is no arithmetic.
@@ -66,34 +66,33 @@ def elements(kernel: Kernel, nest: Nest, access: Access, env: Mapping[str, int])
 
 
 def _touched(kernel: Kernel, env: Mapping[str, int]) -> tuple[dict[int, int], dict[int, int]]:
-    """Elements read before the kernel wrote them, and elements written, by tensor."""
-    read: dict[int, dict[Access, int]] = {}
-    written: dict[int, dict[Access, int]] = {}
+    """Elements read before the kernel wrote them, and elements written, by tensor.
+
+    Reads that look alike are taken for the same elements, writes for different ones: a program
+    reads a slice often but fills each part of its output once.
+    """
+    read: dict[int, dict[tuple[Access, tuple[Dim, ...]], int]] = {}
+    written: dict[int, int] = {}
     for nest in kernel.nests:
         trips = evaluate(nest.trips, env)
         for access in nest.reads:
             if access.tensor not in written:
-                _note(read, access, trips * elements(kernel, nest, access, env))
+                key = (access, nest.dims)
+                count = trips * elements(kernel, nest, access, env)
+                seen = read.setdefault(access.tensor, {})
+                seen[key] = max(count, seen.get(key, 0))
         for access in nest.writes:
-            _note(written, access, trips * elements(kernel, nest, access, env))
-    return _totals(kernel, read, env), _totals(kernel, written, env)
+            count = trips * elements(kernel, nest, access, env)
+            written[access.tensor] = written.get(access.tensor, 0) + count
+    sums = {tensor: sum(seen.values()) for tensor, seen in read.items()}
+    return _capped(kernel, sums, env), _capped(kernel, written, env)
 
 
-def _note(found: dict[int, dict[Access, int]], access: Access, count: int) -> None:
-    """The same access again touches the same elements."""
-    own = found.setdefault(access.tensor, {})
-    own[access] = max(count, own.get(access, 0))
-
-
-def _totals(
-    kernel: Kernel, found: dict[int, dict[Access, int]], env: Mapping[str, int]
-) -> dict[int, int]:
+def _capped(kernel: Kernel, counts: dict[int, int], env: Mapping[str, int]) -> dict[int, int]:
+    """No more elements than the tensor has."""
     return {
-        tensor: min(
-            prod(evaluate(size, env) for size in kernel.tensors[tensor].shape),
-            sum(counts.values()),
-        )
-        for tensor, counts in found.items()
+        tensor: min(prod(evaluate(size, env) for size in kernel.tensors[tensor].shape), count)
+        for tensor, count in counts.items()
     }
 
 

@@ -1,0 +1,138 @@
+"""Loops repeat their nests; what is not understood is bounded by its bytes and named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from xpu_shark.passes.bridge import read_kernel as module
+from xpu_shark.simulator.symbolic import UnboundError
+from xpu_shark.simulator.work import compulsory_bytes, flops
+from xpu_shark.simulator.workload import Kernel
+
+Read = Callable[[str], Kernel]
+TILED = """
+func.func @f(%a: tensor<64x128xf32>, %b: tensor<128x32xf32>) -> tensor<64x32xf32> {
+  %e = tensor.empty() : tensor<64x32xf32>
+  %z = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c128 = arith.constant 128 : index
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %r = scf.for %k = %c0 to %c128 step %c16 iter_args(%acc = %i) -> (tensor<64x32xf32>) {
+    %x = tensor.extract_slice %a[0, %k] [64, 16] [1, 1] : tensor<64x128xf32> to tensor<64x16xf32>
+    %y = tensor.extract_slice %b[%k, 0] [16, 32] [1, 1] : tensor<128x32xf32> to tensor<16x32xf32>
+    %0 = linalg.matmul ins(%x, %y : tensor<64x16xf32>, tensor<16x32xf32>)
+      outs(%acc : tensor<64x32xf32>) -> tensor<64x32xf32>
+    scf.yield %0 : tensor<64x32xf32>
+  }
+  return %r : tensor<64x32xf32>
+}"""
+WHILE = """
+func.func @f(%a: tensor<64xf32>) -> tensor<64xf32> {
+  %e = tensor.empty() : tensor<64xf32>
+  %c0 = arith.constant 0 : index
+  %t = arith.constant 1.0 : f32
+  %r = scf.while (%x = %a) : (tensor<64xf32>) -> tensor<64xf32> {
+    %v = tensor.extract %x[%c0] : tensor<64xf32>
+    %p = arith.cmpf olt, %v, %t : f32
+    scf.condition(%p) %x : tensor<64xf32>
+  } do {
+  ^bb0(%y: tensor<64xf32>):
+    %0 = linalg.elementwise <exp> ins(%y : tensor<64xf32>) outs(%e : tensor<64xf32>)
+      -> tensor<64xf32>
+    scf.yield %0 : tensor<64xf32>
+  }
+  return %r : tensor<64xf32>
+}"""
+SCALAR = """
+func.func @f(%a: memref<8x4xf32>, %b: memref<4x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c4 step %c1 {
+      %x = memref.load %a[%i, %j] : memref<8x4xf32>
+      %y = math.exp %x : f32
+      memref.store %y, %b[%j, %i] : memref<4x8xf32>
+    }
+  }
+  return
+}"""
+
+
+def test_a_tiled_matmul_is_as_much_as_a_whole_one(read: Read) -> None:
+    kernel = read(TILED)
+    assert kernel.state == "modelled"
+    assert kernel.nests[0].trips == 128 // 16
+    assert flops(kernel, {}) == 2 * 64 * 32 * 128
+    assert compulsory_bytes(kernel, {}) == 4 * (64 * 128 + 128 * 32 + 64 * 32)
+
+
+def test_the_accumulator_of_a_loop_is_stored_after_it(read: Read) -> None:
+    loop, store = read(TILED).nests
+    kernel = read(TILED)
+    assert [kernel.tensors[access.tensor].storage for access in loop.writes] == ["local"]
+    assert store.trips == 1
+    assert kernel.tensors[store.writes[0].tensor].storage == "global"
+
+
+def test_a_trip_count_that_is_data_is_a_symbol_of_the_kernel(read: Read) -> None:
+    kernel = read(WHILE)
+    assert kernel.state == "modelled"
+    with pytest.raises(UnboundError, match=r"no value for f\.trip"):
+        flops(kernel, {})
+    assert flops(kernel, {"f.trip": 5}) == 5 * 64
+
+
+def test_loops_over_single_elements_are_one_nest(read: Read) -> None:
+    kernel = read(SCALAR)
+    (nest,) = kernel.nests
+    assert [dim.extent for dim in nest.dims] == [8, 4]
+    assert flops(kernel, {}) == 32
+    assert compulsory_bytes(kernel, {}) == 2 * 32 * 4
+
+
+UNKNOWN = """
+func.func @f(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = chlo.erf_inv %a : tensor<8x8xf32> -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}"""
+
+
+def test_an_unknown_op_is_bounded_by_its_bytes_and_named(read: Read) -> None:
+    kernel = read(UNKNOWN)
+    assert (kernel.state, kernel.reason) == ("partial", "no model of chlo.erf_inv")
+    assert compulsory_bytes(kernel, {}) == 2 * 64 * 4
+
+
+def test_an_unknown_op_in_a_body_is_named(read: Read) -> None:
+    kernel = read("""
+func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %e = tensor.empty() : tensor<8xf32>
+  %0 = linalg.generic {
+    indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+    iterator_types = ["parallel"]} ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %t = vector.broadcast %x : f32 to vector<4xf32>
+    %1 = vector.extract %t[0] : f32 from vector<4xf32>
+    linalg.yield %1 : f32
+  } -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}""")
+    assert kernel.state == "partial"
+    assert kernel.reason == "linalg.generic: no cost for vector.broadcast in a body"
+    assert compulsory_bytes(kernel, {}) == 2 * 8 * 4
+
+
+def test_a_fault_while_reading_is_a_reason_and_not_an_exception(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(module, "read_arguments", fail)
+    kernel = read(UNKNOWN)
+    assert (kernel.state, kernel.reason) == ("unmodelled", "internal: RuntimeError: broken")

@@ -1,0 +1,179 @@
+"""Moves cost bytes and no work; views cost neither and stay linear where they can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from xpu_shark.simulator.work import compulsory_bytes, flops
+from xpu_shark.simulator.workload import Index, Kernel
+
+Read = Callable[[str], Kernel]
+
+
+def _index(*terms: tuple[int, int]) -> Index:
+    return Index(terms=terms)
+
+
+PACK = """
+func.func @f(%a: tensor<128x250xf32>) -> tensor<16x32x8x8xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x32x8x8xf32>
+  %0 = linalg.pack %a padding_value(%z : f32) inner_dims_pos = [0, 1] inner_tiles = [8, 8]
+    into %e : tensor<128x250xf32> -> tensor<16x32x8x8xf32>
+  return %0 : tensor<16x32x8x8xf32>
+}"""
+UNPACK = """
+func.func @f(%a: tensor<16x32x8x8xf32>) -> tensor<128x250xf32> {
+  %e = tensor.empty() : tensor<128x250xf32>
+  %0 = linalg.unpack %a inner_dims_pos = [0, 1] inner_tiles = [8, 8]
+    into %e : tensor<16x32x8x8xf32> -> tensor<128x250xf32>
+  return %0 : tensor<128x250xf32>
+}"""
+PAD = """
+func.func @f(%a: tensor<6x10xf32>) -> tensor<8x16xf32> {
+  %z = arith.constant 0.0 : f32
+  %0 = tensor.pad %a low[1, 2] high[1, 4] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %z : f32
+  } : tensor<6x10xf32> to tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}"""
+CONCAT = """
+func.func @f(%a: tensor<6x10xf32>, %b: tensor<6x4xf32>) -> tensor<6x14xf32> {
+  %0 = tensor.concat dim(1) %a, %b : (tensor<6x10xf32>, tensor<6x4xf32>) -> tensor<6x14xf32>
+  return %0 : tensor<6x14xf32>
+}"""
+TRANSPOSE = """
+func.func @f(%a: tensor<6x10xf32>) -> tensor<10x6xf32> {
+  %e = tensor.empty() : tensor<10x6xf32>
+  %0 = linalg.transpose ins(%a : tensor<6x10xf32>) outs(%e : tensor<10x6xf32>)
+    permutation = [1, 0]
+  return %0 : tensor<10x6xf32>
+}"""
+IM2COL = """
+func.func @f(%a: tensor<2x34x34x640xf32>) -> tensor<2x1024x5760xf32> {
+  %e = tensor.empty() : tensor<2x1024x5760xf32>
+  %0 = iree_linalg_ext.im2col strides = [1, 1] dilations = [1, 1] kernel_size = [3, 3]
+    offsets = [0, 0, 0] output_sizes = [[2], [32, 32], [3, 3, 640]] batch_pos = [0]
+    m_pos = [1, 2] k_pos = [3] input_k_perm = [0, 1, 2] output_perm = [0, 1, 2]
+    ins(%a : tensor<2x34x34x640xf32>) outs(%e : tensor<2x1024x5760xf32>)
+    -> tensor<2x1024x5760xf32>
+  return %0 : tensor<2x1024x5760xf32>
+}"""
+COPY = """
+func.func @f(%a: tensor<6x10xf32>) -> tensor<6x10xf32> {
+  return %a : tensor<6x10xf32>
+}"""
+MAP_STORE = """
+func.func @f(%a: tensor<1x6x10xf32>) -> tensor<6x10xf32> {
+  %true = arith.constant true
+  %e = tensor.empty() : tensor<6x10xf32>
+  %0 = iree_linalg_ext.map_store %a into %e {
+  ^bb0(%i: index, %j: index, %k: index):
+    %p = affine.linearize_index disjoint [%i, %j] by (1, 6) : index
+    iree_linalg_ext.yield %p, %k, %true : index, index, i1
+  } : tensor<1x6x10xf32> into tensor<6x10xf32> -> tensor<6x10xf32>
+  return %0 : tensor<6x10xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "elements"),
+    [
+        (PACK, 128 * 250 + 128 * 256),
+        (UNPACK, 128 * 256 + 128 * 250),
+        (PAD, 6 * 10 + 8 * 16),
+        (CONCAT, 2 * 6 * 14),
+        (TRANSPOSE, 2 * 60),
+        (IM2COL, 2 * 34 * 34 * 640 + 2 * 1024 * 5760),
+        (COPY, 2 * 60),
+        (MAP_STORE, 2 * 60),
+    ],
+    ids=["pack", "unpack", "pad", "concat", "transpose", "im2col", "copy", "map_store"],
+)
+def test_a_move_reads_its_source_and_writes_its_result(
+    read: Read, text: str, elements: int
+) -> None:
+    kernel = read(text)
+    assert kernel.state == "modelled"
+    assert flops(kernel, {}) == 0
+    assert compulsory_bytes(kernel, {}) == 4 * elements
+
+
+def test_a_pack_walks_its_source_tile_by_tile(read: Read) -> None:
+    (nest,) = read(PACK).nests
+    assert nest.reads[0].map == (_index((0, 8), (2, 1)), _index((1, 8), (3, 1)))
+
+
+def test_inserting_into_a_filled_array_needs_the_fill(read: Read) -> None:
+    kernel = read("""
+func.func @f(%a: tensor<6x10xf32>) -> tensor<8x16xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x16xf32>
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %0 = tensor.insert_slice %a into %i[1, 2] [6, 10] [1, 1]
+    : tensor<6x10xf32> into tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}""")
+    assert [nest.name for nest in kernel.nests] == ["fill", "insert_slice"]
+    assert compulsory_bytes(kernel, {}) == 4 * (60 + 128)
+
+
+def test_a_slice_of_an_expanded_array_is_one_linear_index(read: Read) -> None:
+    """Every second row of 6 x 10: row i of 3 starts at 20 i."""
+    kernel = read("""
+func.func @f(%a: tensor<60xf32>) -> tensor<3x10xf32> {
+  %e = tensor.empty() : tensor<3x10xf32>
+  %x = tensor.expand_shape %a [[0, 1]] output_shape [6, 10] : tensor<60xf32> into tensor<6x10xf32>
+  %s = tensor.extract_slice %x[0, 0] [3, 10] [2, 1] : tensor<6x10xf32> to tensor<3x10xf32>
+  %0 = linalg.elementwise <exp> ins(%s : tensor<3x10xf32>) outs(%e : tensor<3x10xf32>)
+    -> tensor<3x10xf32>
+  return %0 : tensor<3x10xf32>
+}""")
+    (nest,) = kernel.nests
+    assert sorted(nest.reads[0].map[0].terms) == [(0, 20), (1, 1)]
+    assert compulsory_bytes(kernel, {}) == 4 * (30 + 30)
+
+
+def test_a_collapse_connects_producer_and_consumer(read: Read) -> None:
+    kernel = read("""
+func.func @f(%a: tensor<6x10xf32>) -> tensor<60xf32> {
+  %e = tensor.empty() : tensor<6x10xf32>
+  %g = tensor.empty() : tensor<60xf32>
+  %0 = linalg.elementwise <exp> ins(%a : tensor<6x10xf32>) outs(%e : tensor<6x10xf32>)
+    -> tensor<6x10xf32>
+  %c = tensor.collapse_shape %0 [[0, 1]] : tensor<6x10xf32> into tensor<60xf32>
+  %1 = linalg.elementwise <exp> ins(%c : tensor<60xf32>) outs(%g : tensor<60xf32>)
+    -> tensor<60xf32>
+  return %1 : tensor<60xf32>
+}""")
+    first, second = kernel.nests
+    between = first.writes[0].tensor
+    assert kernel.tensors[between].shape == (60,)
+    assert second.reads[0].tensor == between
+    assert sorted(first.writes[0].map[0].terms) == [(0, 10), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("window", "type_", "contiguous"),
+    [
+        ("[1, 2] [8, 8] [1, 1]", "8x8xf32, strided<[16, 1], offset: 18>", 8),
+        ("[1, 0] [8, 16] [1, 1]", "8x16xf32, strided<[16, 1], offset: 16>", 0),
+        ("[0, 0] [8, 4] [1, 2]", "8x4xf32, strided<[16, 2]>", 1),
+        ("[3, 4] [1, 8] [1, 1]", "8xf32, strided<[1], offset: 52>", 0),
+    ],
+)
+def test_a_window_knows_how_many_elements_lie_together(
+    read: Read, window: str, type_: str, contiguous: int
+) -> None:
+    shape = type_.partition(",")[0]
+    kernel = read(f"""
+func.func @f(%a: memref<{shape}>, %b: memref<16x16xf32>) {{
+  %s = memref.subview %b{window} : memref<16x16xf32> to memref<{type_}>
+  memref.copy %a, %s : memref<{shape}> to memref<{type_}>
+  return
+}}""")
+    (write,) = kernel.nests[0].writes
+    assert kernel.tensors[write.tensor].contiguous == contiguous
