@@ -199,8 +199,10 @@ class KernelBuilder:
     def body(self, block: ir.Block, trips: Size = 1) -> None:
         """Read the ops of a nested block, each of its nests repeated `trips` times."""
         outer, self.trips = self.trips, product((self.trips, trips))
-        self._walk(self, block)
-        self.trips = outer
+        try:
+            self._walk(self, block)
+        finally:
+            self.trips = outer
 
     def trip_symbol(self) -> Size:
         """A count that only a run can tell: `<kernel>.trip`, then `<kernel>.trip2`, ..."""

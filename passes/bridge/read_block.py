@@ -20,7 +20,7 @@ QUERIES = frozenset(
 
 
 def read_block(builder: KernelBuilder, block: ir.Block) -> None:
-    """Every op of `block` in order; never raises `Unreadable`."""
+    """Every op of `block` in order; what goes wrong with one is its problem alone."""
     for view in block.operations:
         read_op(builder, view.operation)
 
@@ -35,9 +35,9 @@ def read_op(builder: KernelBuilder, op: ir.Operation) -> None:
         if reader is None:
             raise Unreadable(f"no model of {op.name}")
         reader(builder, op)
-    except Unreadable as error:
+    except Exception as error:  # reported as the kernel's reason, with the op's bytes kept
         del builder.nests[before:]
-        builder.problems.append(_named(op, str(error)))
+        builder.problems.append(_named(op, error))
         bound_by_bytes(builder, op)
 
 
@@ -63,7 +63,7 @@ def _touch(builder: KernelBuilder, op: ir.Operation, value: ir.Value, *, written
         read = None if written else builder.read(value, here)
         write = builder.write(value, here) if written else None
     except Unreadable as error:
-        builder.lost.append(_named(op, str(error)))
+        builder.lost.append(_named(op, error))
         return
     if read or write:
         builder.move(op, shape, read, write)
@@ -74,5 +74,13 @@ def _touches_arrays(op: ir.Operation) -> bool:
     return any(is_shaped(value) for value in values) or len(op.regions) > 0
 
 
-def _named(op: ir.Operation, problem: str) -> str:
-    return problem if op.name in problem else f"{op.name}: {problem}"
+def _named(op: ir.Operation, error: Exception) -> str:
+    if not isinstance(error, Unreadable):
+        return describe_fault(op.name, error)
+    return str(error) if op.name in str(error) else f"{op.name}: {error}"
+
+
+def describe_fault(where: str, error: Exception) -> str:
+    """One line for a fault of ours."""
+    first, *_ = str(error).splitlines() or ("",)
+    return f"internal: {where}: {type(error).__name__}: {first}"

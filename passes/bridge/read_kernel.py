@@ -7,7 +7,7 @@ from iree.compiler import ir
 
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder
 from xpu_shark.passes.bridge.ops.buffers import read_arguments
-from xpu_shark.passes.bridge.read_block import read_block
+from xpu_shark.passes.bridge.read_block import describe_fault, read_block
 from xpu_shark.passes.bridge.sizes import Size, SizeReader, is_unknown
 from xpu_shark.simulator.symbolic import symbol, symbols
 from xpu_shark.simulator.workload import Access, Kernel, Nest, State, Tensor
@@ -26,8 +26,7 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
         _read_function(builder, func_op.operation)
         tensors, nests = _used(builder)
     except Exception as error:  # a fault of ours must not end the user's build; it is reported
-        reason = f"internal: {type(error).__name__}: {error}".splitlines()[0]
-        builder.lost.append(reason)
+        builder.lost.append(describe_fault(name, error))
         tensors, nests = (), ()
     state, reason = _verdict(builder, tensors, nests)
     return Kernel(

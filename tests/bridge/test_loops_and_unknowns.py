@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from xpu_shark.passes.bridge import read_kernel as module
+from xpu_shark.passes.bridge.ops.registry import READERS
 from xpu_shark.simulator.symbolic import UnboundError
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
@@ -127,12 +128,21 @@ func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
     assert compulsory_bytes(kernel, {}) == 2 * 8 * 4
 
 
+def _fail(*_: object) -> None:
+    raise RuntimeError("broken")
+
+
+def test_a_fault_in_one_reader_keeps_the_bytes(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(READERS, "chlo.erf_inv", _fail)
+    kernel = read(UNKNOWN)
+    assert kernel.state == "partial"
+    assert kernel.reason == "internal: chlo.erf_inv: RuntimeError: broken"
+    assert compulsory_bytes(kernel, {}) == 2 * 64 * 4
+
+
 def test_a_fault_while_reading_is_a_reason_and_not_an_exception(
     read: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr(module, "read_arguments", fail)
+    monkeypatch.setattr(module, "read_arguments", _fail)
     kernel = read(UNKNOWN)
-    assert (kernel.state, kernel.reason) == ("unmodelled", "internal: RuntimeError: broken")
+    assert (kernel.state, kernel.reason) == ("unmodelled", "internal: f: RuntimeError: broken")

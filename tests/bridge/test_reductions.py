@@ -147,3 +147,62 @@ func.func @f() -> tensor<64x3xbf16> {
     (nest,) = kernel.nests
     assert (nest.name, nest.work, nest.reads) == ("fill", (), ())
     assert compulsory_bytes(kernel, {}) == 2 * 64 * 3
+
+
+def test_a_custom_op_is_the_ops_in_it(read: Read) -> None:
+    kernel = read("""
+func.func @f(%a: tensor<4x8xf32>, %e: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = iree_linalg_ext.custom_op {
+    indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+    iterator_types = [#iree_linalg_ext.iterator_type<parallel>,
+                      #iree_linalg_ext.iterator_type<parallel>]}
+    ins(%a : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>):
+    %z = linalg.elementwise <exp> ins(%x : tensor<?x?xf32>) outs(%y : tensor<?x?xf32>)
+      -> tensor<?x?xf32>
+    iree_linalg_ext.yield %z : tensor<?x?xf32>
+  } -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}""")
+    assert flops(kernel, {}) == 32
+    assert compulsory_bytes(kernel, {}) == 2 * 32 * 4
+
+
+def test_an_exp_reduction_is_one_pass(read: Read) -> None:
+    """Maximum, distance, exponential and the sum of the body: 4 operations an element."""
+    kernel = read("""
+func.func @f(%a: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %m = tensor.empty() : tensor<4xf32>
+  %0:2 = iree_linalg_ext.exp_reduction {
+    indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>,
+                     affine_map<(d0, d1) -> (d0)>],
+    iterator_types = [#iree_linalg_ext.iterator_type<parallel>,
+                      #iree_linalg_ext.iterator_type<reduction>],
+    exp_reduced_operands = [1]}
+    ins(%a : tensor<4x8xf32>) outs(%m, %m : tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %s = arith.addf %x, %z : f32
+    iree_linalg_ext.yield %x, %s : f32, f32
+  } -> tensor<4xf32>, tensor<4xf32>
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+}""")
+    assert kernel.state == "modelled"
+    assert flops(kernel, {}) == 4 * 32
+
+
+def test_quantising_divides_rounds_shifts_and_clamps(read: Read) -> None:
+    """x / scale, round, + zero point, and two comparisons with the type's limits: 5."""
+    kernel = read("""
+func.func @f(%a: tensor<4x8xf32>) -> tensor<4x8xi8> {
+  %e = tensor.empty() : tensor<4x8xi8>
+  %s = arith.constant 0.5 : f32
+  %z = arith.constant 1 : i8
+  %0 = iree_linalg_ext.quantize_affine <{
+    indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>,
+                     affine_map<(d0, d1) -> ()>, affine_map<(d0, d1) -> (d0, d1)>],
+    quant_min = -128 : i64, quant_max = 127 : i64}>
+    ins(%a, %s, %z : tensor<4x8xf32>, f32, i8) outs(%e : tensor<4x8xi8>) -> tensor<4x8xi8>
+  return %0 : tensor<4x8xi8>
+}""")
+    assert flops(kernel, {}) == 5 * 32
+    assert compulsory_bytes(kernel, {}) == 32 * (4 + 1)

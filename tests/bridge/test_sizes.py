@@ -32,6 +32,7 @@ def _read(body: str, leaves: Mapping[str, Leaf] | None = None) -> tuple[Size, Si
         ("affine.apply affine_map<(d0)[s0] -> (d0 * 2 + s0 ceildiv 4)>(%a)[%b]", 34 + 2),
         ("affine.min affine_map<(d0, d1) -> (d0 - d1, 10)>(%a, %b)", 10),
         ("util.align %a, %b : index", 20),
+        ("affine.linearize_index [%b, %a] by (9, 32) : index", 5 * 32 + 17),
         ("util.assume.int %a<umin = 0, umax = 64> : index", 17),
     ],
 )
