@@ -33,7 +33,9 @@ class Row:
     faults: list[str] = field(default_factory=list)
 
     def line(self) -> str:
-        counts = "".join(f"{self.states.get(s, 0):>10}" for s in ("all", "modelled", "partial", "unmodelled"))
+        counts = "".join(
+            f"{self.states.get(s, 0):>10}" for s in ("all", "modelled", "partial", "unmodelled")
+        )
         verdict = "; ".join(self.faults) or "ok"
         return f"{self.name:<52}{counts}{self.seconds:>9.2f}{self.peak_mb:>9.0f}  {verdict}"
 
@@ -41,7 +43,9 @@ class Row:
 def main() -> int:
     args = _arguments()
     files = sorted(path for folder in args.folders for path in Path(folder).rglob("*.mlir"))
-    print(f"{'file':<52}{'dispatch':>10}{'modelled':>10}{'partial':>10}{'unmodel.':>10}{'seconds':>9}{'MB':>9}")
+    print(
+        f"{'file':<52}{'dispatch':>10}{'modelled':>10}{'partial':>10}{'unmodel.':>10}{'seconds':>9}{'MB':>9}"
+    )
     rows = []
     for path in files:
         rows.append(check(path, args.target))
@@ -111,8 +115,8 @@ def _totals(rows: list[Row]) -> int:
     share = 100 * total["modelled"] / max(total["all"], 1)
     bad = [row for row in rows if row.faults]
     print(
-        f"{len(rows)} files, {total['refused']} refused by iree-compile, {total['all']} dispatches, "
-        f"{share:.1f} % modelled, {len(bad)} files with faults"
+        f"{len(rows)} files, {total['refused']} refused by iree-compile; "
+        f"{total['all']} dispatches, {share:.1f} % modelled, {len(bad)} files with faults"
     )
     return 1 if bad or share < 99 else 0
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence

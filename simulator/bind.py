@@ -102,9 +102,7 @@ def bind(kernel: Kernel, env: Mapping[str, int]) -> BoundKernel:
         _bind_nest(nest, env, extents[number], groups[number])
         for number, nest in enumerate(kernel.nests)
     )
-    return BoundKernel(
-        kernel.name, tensors, nests, _axes(nests), kernel.online, kernel.backend
-    )
+    return BoundKernel(kernel.name, tensors, nests, _axes(nests), kernel.online, kernel.backend)
 
 
 def _bind_nest(

@@ -9,14 +9,11 @@ from __future__ import annotations
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel
-from xpu_shark.simulator.footprint import compulsory_bytes
 from xpu_shark.simulator.nest_cost import FREE, matrix_element
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.units import matrix, vector
 from xpu_shark.simulator.units.launch import launch_ps
-
-FLOPS_PER_OPERATION = {"madd": 2}
-NO_FLOP = frozenset({"convert", "compare", "select", "logic", "shift", "index", "copy"})
+from xpu_shark.simulator.work import compulsory_bytes
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -53,14 +50,3 @@ def bounds(kernel: BoundKernel, target: Target) -> Bounds:
     for unit, needed in cycles.items():
         least[unit] = int(needed / target.cores * PS_PER_S / target.clock_hz)
     return Bounds(least)
-
-
-def flops(kernel: BoundKernel) -> int:
-    """Useful arithmetic: a multiply-add is two, conversions, compares, selects, bit and address
-    operations none, everything else one."""
-    return sum(
-        nest.points * nest.trips * work.count * FLOPS_PER_OPERATION.get(work.kind, 1)
-        for nest in kernel.nests
-        for work in nest.work
-        if work.kind not in NO_FLOP
-    )

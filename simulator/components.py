@@ -1,4 +1,4 @@
-"""Splits a program into parts that no channel and no resource couples, and joins their timelines."""
+"""Splits a program into parts that no channel and no resource couples, and joins their results."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """The dataflow machine: runs a program in time order, exact to the picosecond.
 
 An instruction is *ready* when its stream has finished the one before and every credit it waits
-for is visible. Ready instructions are served in order of (ready time, stream name), so the order in
-which streams are listed does not matter; service starts when the resource is free. Since a credit is visible no earlier than the service that
-posts it, ready times never decrease from one service to the next.
+for is visible. Ready instructions are served in order of (ready time, stream name), so the order
+in which streams are listed does not matter; service starts when the resource is free. Since a
+credit is visible no earlier than the service that posts it, ready times never decrease from one
+service to the next.
 
 All state is plain data in `Machine` (positions, clocks, credits, release times), so that
 `fold.py` can compare two moments of a run and skip whole periods between them.

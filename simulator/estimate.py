@@ -96,7 +96,7 @@ def _traffic(
         for access, written in accesses(nest):
             if not residency.moves(number, access, written=written):
                 continue
-            level = level_of(nest, access, phase.loops)
+            level = level_of(kernel, nest, access, phase.loops)
             key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level])
             if key in seen:
                 continue

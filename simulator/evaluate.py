@@ -91,7 +91,9 @@ class _FunctionWalk:
         for name, value in runner.settings.dims.items():
             if name.startswith(prefix):
                 self.env[name.removeprefix(prefix)] = value
-        self.dispatches: dict[object, tuple[_Tally, Kernel, tuple[int | None, ...], tuple[str, ...]]]
+        self.dispatches: dict[
+            object, tuple[_Tally, Kernel, tuple[int | None, ...], tuple[str, ...]]
+        ]
         self.dispatches = {}
         self.commands: dict[object, tuple[_Tally, Move | Collective, int | None]] = {}
         self.unknown: dict[str, None] = {}
@@ -133,7 +135,10 @@ class _FunctionWalk:
         kernel = self.runner.kernels.get(launch.kernel)
         if kernel is None:
             kernel = Kernel(
-                name=launch.kernel, tensors=(), nests=(), state="unmodelled",
+                name=launch.kernel,
+                tensors=(),
+                nests=(),
+                state="unmodelled",
                 reason="no executable of this name in the module",
             )
         needed = self.runner.needs.get(kernel.name, ())
@@ -234,7 +239,9 @@ class _FunctionWalk:
         if sized and not empty:
             runs = [(d.launches, d.run) for d in dispatches if d.run is not None]
             times = [(n, r.time_ps, r.bounds.bound_ps, r.bounds.serial_ps) for n, r in runs]
-            times += [(i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items]
+            times += [
+                (i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items
+            ]
             totals = [sum(row[0] * row[column] for row in times) for column in (1, 2, 3)]
         return Function(
             name=self.source.name,

@@ -149,8 +149,7 @@ class Folder:
     def _add_totals(self, saved: Saved, periods: int) -> None:
         machine = self.machine
         deltas = iter(
-            periods * (new - old)
-            for new, old in zip(self._totals(), saved.totals, strict=True)
+            periods * (new - old) for new, old in zip(self._totals(), saved.totals, strict=True)
         )
         for stream in machine.streams:
             stream.busy += next(deltas)

@@ -7,7 +7,7 @@ from math import prod
 
 import msgspec
 
-from xpu_shark.simulator.bind import BoundKernel, BoundNest, BoundTensor
+from xpu_shark.simulator.bind import BoundNest, BoundTensor
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.workload import Access
 
@@ -42,24 +42,6 @@ def region(tensor: BoundTensor, access: Access, tile: Sequence[int]) -> Region:
         return Region(0, 0, 0, 0)
     size = storage_bytes(tensor.element, elements)
     return Region(elements, size, -(-elements // run), storage_bytes(tensor.element, run))
-
-
-def compulsory_bytes(kernel: BoundKernel) -> int:
-    """Least main-memory traffic: what is touched of each global tensor, once read, once written."""
-    touched: dict[tuple[int, bool], int] = {}
-    produced: set[int] = set()
-    for nest in kernel.nests:
-        if nest.points * nest.trips == 0:
-            continue
-        for access, written in accesses(nest):
-            tensor = kernel.tensors[access.tensor]
-            if tensor.is_global and (written or access.tensor not in produced):
-                whole = storage_bytes(tensor.element, prod(tensor.shape))
-                size = min(whole, region(tensor, access, nest.extents).bytes)
-                key = (access.tensor, written)
-                touched[key] = max(touched.get(key, 0), size)
-        produced |= {access.tensor for access in nest.writes}
-    return sum(touched.values())
 
 
 def accesses(nest: BoundNest) -> list[tuple[Access, bool]]:

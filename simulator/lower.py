@@ -131,9 +131,7 @@ class _Lowering:
                 steps.append(Step(axis, (phase,), phase.nests))
         return steps
 
-    def _step(
-        self, step: Step, depth: int, variants: tuple[Variant, ...], path: Path
-    ) -> Bodies:
+    def _step(self, step: Step, depth: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
         if step.axis is None:
             return self._nest(step.nests[0], variants, path)
         tag = self.emitter.tag((*path, step.axis, step.nests[0]))
@@ -152,7 +150,8 @@ class _Lowering:
         return bodies
 
     def _nest(self, number: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
-        nest, bodies = self.kernel.nests[number], {}
+        nest = self.kernel.nests[number]
+        bodies: Bodies = {}
         costs = [ops(self.kernel, nest, self.target, _tile(nest, v)) for v in variants]
         names = units(nest, self.target)
         for position, unit in enumerate(names):
@@ -191,7 +190,7 @@ class _Lowering:
                 for access in nest.writes if written else nest.reads:
                     if not self.residency.moves(number, access, written=written):
                         continue
-                    if level_of(nest, access, phase.loops) != depth:
+                    if level_of(self.kernel, nest, access, phase.loops) != depth:
                         continue
                     key = (access.tensor, *depends_on(nest, access))
                     use = found.setdefault(key, Use(number, access, {}, {}))
@@ -219,8 +218,13 @@ class _Lowering:
         for hop, (stream, level) in enumerate(zip(self.loads, self.levels, strict=True)):
             part = self._part(use, hop)
             cost = transfer(
-                self.kernel, self.kernel.nests[use.nest], use.access, self.target, level,
-                variants, part,
+                self.kernel,
+                self.kernel.nests[use.nest],
+                use.access,
+                self.target,
+                level,
+                variants,
+                part,
             )
             last = hop == len(self.loads) - 1
             readers = list(use.first) if last else [self.loads[hop + 1]]
@@ -233,7 +237,11 @@ class _Lowering:
                 room = depth if last else self.target.dma.stages
                 waits.append((emitter.channel((*channel, "free"), "buffer", room), 1))
             load = Instruction(
-                emitter.resource(level.name), cost.service_ps, 0, tuple(waits), tuple(posts),
+                emitter.resource(level.name),
+                cost.service_ps,
+                0,
+                tuple(waits),
+                tuple(posts),
                 cost.bytes,
             )
             before[start].setdefault(stream, []).append(load)
@@ -277,7 +285,9 @@ class _Lowering:
             if not last:
                 emitter.wait(after[end], stream, room)
             move = Instruction(
-                emitter.resource(level.name), cost.service_ps, cost.latency_ps if last else 0,
+                emitter.resource(level.name),
+                cost.service_ps,
+                cost.latency_ps if last else 0,
                 bytes=cost.bytes,
             )
             after[end].setdefault(stream, []).append(move)

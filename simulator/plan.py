@@ -38,9 +38,7 @@ class Phase(msgspec.Struct, frozen=True):
         return (*repeat, *self.outer, *self.inner)
 
 
-def phases(
-    kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False
-) -> tuple[Phase, ...]:
+def phases(kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False) -> tuple[Phase, ...]:
     """Phases in program order. `distributed`: cores share out the tiles, so there is no loop
     over the parallel axes in a core's code. Nests that never execute are left out."""
     result: list[Phase] = []

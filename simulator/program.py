@@ -101,9 +101,7 @@ def _check_instruction(program: Program, stream: str, instruction: Instruction) 
             raise ProgramError(f"stream {stream}: bad channel use {(channel, credits)}")
 
 
-def _claim(
-    program: Program, owners: dict[int, str], channel: int, stream: str, role: str
-) -> None:
+def _claim(program: Program, owners: dict[int, str], channel: int, stream: str, role: str) -> None:
     if owners.setdefault(channel, stream) != stream:
         name = program.channels[channel].name
         raise ProgramError(f"channel {name} has two {role}s: {owners[channel]} and {stream}")

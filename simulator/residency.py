@@ -9,6 +9,7 @@ from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.plan import Phase, Tiling
 from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.work import elements
 from xpu_shark.simulator.workload import Access
 
 
@@ -20,9 +21,15 @@ def depends_on(nest: BoundNest, access: Access) -> tuple[object, ...]:
     )
 
 
-def level_of(nest: BoundNest, access: Access, loops: tuple[int, ...]) -> int:
-    """Number of loops around the place where the operand moves: to the innermost it depends on."""
+def level_of(kernel: BoundKernel, nest: BoundNest, access: Access, loops: tuple[int, ...]) -> int:
+    """Number of loops around the place where the operand moves: to the innermost it depends on.
+
+    Each repetition of the whole nest may touch another part of a tensor that is larger.
+    """
     axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
+    whole = prod(kernel.tensors[access.tensor].shape)
+    if loops and loops[0] < 0 and elements(kernel, nest, access) < whole:
+        axes.add(loops[0])
     return 1 + max((n for n, axis in enumerate(loops) if axis in axes), default=-1)
 
 
@@ -95,7 +102,7 @@ class Residency:
             phase = self._phase[number]
             for access, written in accesses(nest):
                 if self.moves(number, access, written=written):
-                    level = level_of(nest, access, phase.loops)
+                    level = level_of(self.kernel, nest, access, phase.loops)
                     moving = results if written else inputs
                     group = moving if level or self.target.execution == "waves" else fixed
                     key = (access.tensor, written, *depends_on(nest, access))

@@ -8,15 +8,15 @@ import msgspec
 
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel, bind
+from xpu_shark.simulator.bounds import Bounds, bounds
 from xpu_shark.simulator.describe import describe
-from xpu_shark.simulator.bounds import Bounds, bounds, flops
 from xpu_shark.simulator.engine import run
-from xpu_shark.simulator.footprint import compulsory_bytes
 from xpu_shark.simulator.lower import lower
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.stalls import Attribution, attribute
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.timeline import Timeline
+from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
 
 

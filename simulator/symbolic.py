@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 
-
-
 class Expr(msgspec.Struct, frozen=True):
     """`op` applied to `args`; a leaf is `Expr("symbol", (name,))`."""
 
@@ -38,7 +36,7 @@ def symbol(name: str) -> Expr:
 def apply(op: str, *args: int | Expr) -> int | Expr:
     """`op` on `args`, folded where all are integers; `op` is a key of the table below."""
     if all(isinstance(arg, int) for arg in args):
-        return _OPS[op](*args)  # type: ignore[arg-type]
+        return _OPS[op](*args)
     if op in ("add", "sub") and args[1] == 0:
         return args[0]
     if op in ("mul", "floordiv", "ceildiv") and args[1] == 1:
@@ -51,7 +49,9 @@ def apply(op: str, *args: int | Expr) -> int | Expr:
 def product(sizes: tuple[int | Expr, ...]) -> int | Expr:
     result: int | Expr = 1
     for size in sizes:
-        result = apply("mul", size, result) if isinstance(result, int) else apply("mul", result, size)
+        result = (
+            apply("mul", size, result) if isinstance(result, int) else apply("mul", result, size)
+        )
     return result
 
 

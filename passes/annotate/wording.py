@@ -29,7 +29,11 @@ def time(picoseconds: float) -> str:
     for name, size in _PS.items():
         if picoseconds >= size:
             unit = name
-    return f"{picoseconds / _PS[unit]:.3g} {unit}" if picoseconds < 1e15 else f"{picoseconds / 1e12:.0f} s"
+    return (
+        f"{picoseconds / _PS[unit]:.3g} {unit}"
+        if picoseconds < 1e15
+        else f"{picoseconds / 1e12:.0f} s"
+    )
 
 
 def percent(share: float) -> str:
@@ -77,7 +81,11 @@ def wait(run: KernelRun) -> str:
 
 def ratio(run: KernelRun) -> str:
     """How far the time is from the bound: "1.7x"."""
-    return f"{run.time_ps / max(run.bounds.bound_ps, 1):.2g}x" if run.time_ps < 100 * run.bounds.bound_ps else f"{run.time_ps // max(run.bounds.bound_ps, 1)}x"
+    return (
+        f"{run.time_ps / max(run.bounds.bound_ps, 1):.2g}x"
+        if run.time_ps < 100 * run.bounds.bound_ps
+        else f"{run.time_ps // max(run.bounds.bound_ps, 1)}x"
+    )
 
 
 def command(item: Command, target: str) -> str:
@@ -89,7 +97,8 @@ def command(item: Command, target: str) -> str:
     if item.time_ps is None:
         return f"{what}{times}: not simulated, {item.reason}"
     how = f" ({item.algorithm})" if item.algorithm else ""
-    return f"{what}{how} on {target} takes {time(item.time_ps)}, bound {time(item.bound_ps or 0)}{times}"
+    bound = time(item.bound_ps or 0)
+    return f"{what}{how} on {target} takes {time(item.time_ps)}, bound {bound}{times}"
 
 
 def function(item: Function, distinct: int, items: int, target: str) -> str:
@@ -111,7 +120,8 @@ def function(item: Function, distinct: int, items: int, target: str) -> str:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in item.unmodelled)
         text += f", {item.dispatches - item.modelled} not ({reasons})"
     if item.unknown:
-        text += f"; unknown: {', '.join(item.unknown)} (give --xpu-dim=NAME=N; a loop counts as one trip)"
+        names = ", ".join(item.unknown)
+        text += f"; unknown: {names} (give --xpu-dim=NAME=N; a loop counts as one trip)"
     return text
 
 

@@ -7,6 +7,8 @@ latency a, an all-reduce takes 2 (p - 1) (a + n / (p B)) when nothing else limit
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xpu_shark.simulator.emit import Bodies, Emitter, loop
 from xpu_shark.simulator.program import Instruction, Program
 from xpu_shark.simulator.target import PS_PER_S, Network, Target
@@ -14,7 +16,7 @@ from xpu_shark.simulator.units.dma import PS_PER_NS, occupancy_ps
 from xpu_shark.simulator.units.launch import launch_ps
 
 # Steps of a ring of p devices, and the part of the payload that each step sends.
-STEPS = {
+STEPS: dict[str, Callable[[int], tuple[int, int]]] = {
     "all_reduce": lambda p: (2 * (p - 1), p),
     "all_gather": lambda p: (p - 1, p),
     "reduce_scatter": lambda p: (p - 1, p),
@@ -37,7 +39,8 @@ def program(target: Target, kind: str, bytes: int, group: int) -> Program:
     steps, parts = STEPS[kind](group)
     network = _network(target)
     part = -(-bytes // parts)
-    emitter, bodies = Emitter(), {}
+    emitter = Emitter()
+    bodies: Bodies = {}
     started = emitter.channel("launch", "launch")
     launch = Instruction(emitter.resource("launch"), launch_ps(target), posts=((started, 1),))
     bodies["launch"] = [launch]
@@ -47,11 +50,18 @@ def program(target: Target, kind: str, bytes: int, group: int) -> Program:
     step: Bodies = {}
     wire = -(-part * PS_PER_S // int(network.bytes_per_s)) + _ps(network.message_ns)
     link = emitter.resource("link")
-    step["link"] = [Instruction(link, wire, _ps(network.latency_ns), ((stored, 1),), ((arrived, 1),), part)]
+    step["link"] = [
+        Instruction(link, wire, _ps(network.latency_ns), ((stored, 1),), ((arrived, 1),), part)
+    ]
     moved = part * (3 if kind in REDUCING else 1)
     memory = target.memory[0]
     store = Instruction(
-        emitter.resource(memory.name), occupancy_ps(memory, moved), 0, ((arrived, 1),), ((stored, 1),), moved
+        emitter.resource(memory.name),
+        occupancy_ps(memory, moved),
+        0,
+        ((arrived, 1),),
+        ((stored, 1),),
+        moved,
     )
     step["store"] = [store]
     for stream, items in loop(step, steps, emitter.tag("steps")).items():

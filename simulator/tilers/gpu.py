@@ -12,7 +12,16 @@ from xpu_shark.simulator.tilers.granule import granules, root
 
 # (rows, columns) of the result that one workgroup computes: the shapes that tensor-core
 # libraries ship, largest first.
-MATRIX_TILES = ((256, 128), (128, 256), (128, 128), (128, 64), (64, 128), (64, 64), (32, 64), (16, 64))
+MATRIX_TILES = (
+    (256, 128),
+    (128, 256),
+    (128, 128),
+    (128, 64),
+    (64, 128),
+    (64, 64),
+    (32, 64),
+    (16, 64),
+)
 REDUCTION_STEP_BYTES = 64  # one operand row of the reduction per step: 32 elements of 16 bits
 ELEMENTWISE_TILES = (8192, 4096, 2048, 1024, 256)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from xpu_shark.passes.bridge.ops.attention import triangle
+from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.symbolic import evaluate, symbol
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
@@ -61,13 +62,13 @@ def test_attention_counts_both_products_and_the_softmax(read: Read) -> None:
     kernel = read(_attention())
     assert kernel.state == "modelled"
     assert kernel.online
-    assert flops(kernel, {}) == _flops(QUERIES * KEYS)
+    assert flops(bind(kernel, {})) == _flops(QUERIES * KEYS)
 
 
 def test_scores_and_weights_never_reach_memory(read: Read) -> None:
     kernel = read(_attention())
     rows = BATCH * HEADS * WIDTH * 2  # bytes of one query, key or value in all heads
-    assert compulsory_bytes(kernel, {}) == rows * (2 * QUERIES + 2 * KEYS)
+    assert compulsory_bytes(bind(kernel, {})) == rows * (2 * QUERIES + 2 * KEYS)
 
 
 def test_both_products_are_contractions_over_their_own_loops(read: Read) -> None:
@@ -86,14 +87,16 @@ def test_a_mask_operand_is_read_and_added(read: Read) -> None:
     kernel = read(_attention(mask="f16"))
     plain = read(_attention())
     pairs = BATCH * HEADS * QUERIES * KEYS
-    assert flops(kernel, {}) == flops(plain, {}) + pairs
-    assert compulsory_bytes(kernel, {}) == compulsory_bytes(plain, {}) + QUERIES * KEYS * 2
+    assert flops(bind(kernel, {})) == flops(bind(plain, {})) + pairs
+    assert (
+        compulsory_bytes(bind(kernel, {})) == compulsory_bytes(bind(plain, {})) + QUERIES * KEYS * 2
+    )
 
 
 def test_a_causal_body_leaves_a_triangle_of_pairs(read: Read) -> None:
     """128 queries see 1, 2, ..., 128 of 256 keys: 128 x 129 / 2 pairs."""
     kernel = read(_attention(CAUSAL))
-    assert flops(kernel, {}) == _flops(128 * 129 // 2)
+    assert flops(bind(kernel, {})) == _flops(128 * 129 // 2)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +128,6 @@ func.func @f(%q: tensor<128x64xf16>, %k: tensor<256x64xf16>, %v: tensor<256x64xf
 def test_online_attention_leaves_the_division_to_others(read: Read) -> None:
     kernel = read(ONLINE)
     assert kernel.state == "modelled"
-    assert flops(kernel, {}) == 128 * 256 * (2 * 2 * 64 + 5)
+    assert flops(bind(kernel, {})) == 128 * 256 * (2 * 2 * 64 + 5)
     written = (128 * 64 + 128 + 128) * 4
-    assert compulsory_bytes(kernel, {}) == (128 + 2 * 256) * 64 * 2 + written
+    assert compulsory_bytes(bind(kernel, {})) == (128 + 2 * 256) * 64 * 2 + written

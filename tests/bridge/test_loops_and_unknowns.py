@@ -8,6 +8,7 @@ import pytest
 
 from xpu_shark.passes.bridge import read_kernel as module
 from xpu_shark.passes.bridge.ops.registry import READERS
+from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.symbolic import UnboundError
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
@@ -68,8 +69,8 @@ def test_a_tiled_matmul_is_as_much_as_a_whole_one(read: Read) -> None:
     kernel = read(TILED)
     assert kernel.state == "modelled"
     assert kernel.nests[0].trips == 128 // 16
-    assert flops(kernel, {}) == 2 * 64 * 32 * 128
-    assert compulsory_bytes(kernel, {}) == 4 * (64 * 128 + 128 * 32 + 64 * 32)
+    assert flops(bind(kernel, {})) == 2 * 64 * 32 * 128
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (64 * 128 + 128 * 32 + 64 * 32)
 
 
 def test_the_accumulator_of_a_loop_is_stored_after_it(read: Read) -> None:
@@ -84,16 +85,16 @@ def test_a_trip_count_that_is_data_is_a_symbol_of_the_kernel(read: Read) -> None
     kernel = read(WHILE)
     assert kernel.state == "modelled"
     with pytest.raises(UnboundError, match=r"no value for f\.trip"):
-        flops(kernel, {})
-    assert flops(kernel, {"f.trip": 5}) == 5 * 64
+        flops(bind(kernel, {}))
+    assert flops(bind(kernel, {"f.trip": 5})) == 5 * 64
 
 
 def test_loops_over_single_elements_are_one_nest(read: Read) -> None:
     kernel = read(SCALAR)
     (nest,) = kernel.nests
     assert [dim.extent for dim in nest.dims] == [8, 4]
-    assert flops(kernel, {}) == 32
-    assert compulsory_bytes(kernel, {}) == 2 * 32 * 4
+    assert flops(bind(kernel, {})) == 32
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 32 * 4
 
 
 UNKNOWN = """
@@ -106,7 +107,7 @@ func.func @f(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
 def test_an_unknown_op_is_bounded_by_its_bytes_and_named(read: Read) -> None:
     kernel = read(UNKNOWN)
     assert (kernel.state, kernel.reason) == ("partial", "no model of chlo.erf_inv")
-    assert compulsory_bytes(kernel, {}) == 2 * 64 * 4
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 64 * 4
 
 
 def test_an_unknown_op_in_a_body_is_named(read: Read) -> None:
@@ -125,7 +126,7 @@ func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
 }""")
     assert kernel.state == "partial"
     assert kernel.reason == "linalg.generic: no cost for vector.broadcast in a body"
-    assert compulsory_bytes(kernel, {}) == 2 * 8 * 4
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 8 * 4
 
 
 def _fail(*_: object) -> None:
@@ -137,7 +138,7 @@ def test_a_fault_in_one_reader_keeps_the_bytes(read: Read, monkeypatch: pytest.M
     kernel = read(UNKNOWN)
     assert kernel.state == "partial"
     assert kernel.reason == "internal: chlo.erf_inv: RuntimeError: broken"
-    assert compulsory_bytes(kernel, {}) == 2 * 64 * 4
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 64 * 4
 
 
 def test_a_fault_while_reading_is_a_reason_and_not_an_exception(

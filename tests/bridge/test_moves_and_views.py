@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Index, Kernel
 
@@ -98,8 +99,8 @@ def test_a_move_reads_its_source_and_writes_its_result(
 ) -> None:
     kernel = read(text)
     assert kernel.state == "modelled"
-    assert flops(kernel, {}) == 0
-    assert compulsory_bytes(kernel, {}) == 4 * elements
+    assert flops(bind(kernel, {})) == 0
+    assert compulsory_bytes(bind(kernel, {})) == 4 * elements
 
 
 def test_a_pack_walks_its_source_tile_by_tile(read: Read) -> None:
@@ -118,7 +119,7 @@ func.func @f(%a: tensor<6x10xf32>) -> tensor<8x16xf32> {
   return %0 : tensor<8x16xf32>
 }""")
     assert [nest.name for nest in kernel.nests] == ["fill", "insert_slice"]
-    assert compulsory_bytes(kernel, {}) == 4 * (60 + 128)
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (60 + 128)
 
 
 def test_a_slice_of_an_expanded_array_is_one_linear_index(read: Read) -> None:
@@ -134,7 +135,7 @@ func.func @f(%a: tensor<60xf32>) -> tensor<3x10xf32> {
 }""")
     (nest,) = kernel.nests
     assert sorted(nest.reads[0].map[0].terms) == [(0, 20), (1, 1)]
-    assert compulsory_bytes(kernel, {}) == 4 * (30 + 30)
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (30 + 30)
 
 
 def test_a_collapse_connects_producer_and_consumer(read: Read) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from xpu_shark.passes.bridge.ops.order import log2_ceil
+from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.symbolic import evaluate, symbol
-from xpu_shark.simulator.work import compulsory_bytes, flops, points
+from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
 
 Read = Callable[[str], Kernel]
@@ -17,9 +18,9 @@ Read = Callable[[str], Kernel]
 def _work(kernel: Kernel) -> dict[str, int]:
     """Operations by kind, over the whole kernel."""
     totals: dict[str, int] = {}
-    for nest in kernel.nests:
+    for nest in bind(kernel, {}).nests:
         for work in nest.work:
-            totals[work.kind] = totals.get(work.kind, 0) + work.count * points(nest, {})
+            totals[work.kind] = totals.get(work.kind, 0) + work.count * nest.points
     return totals
 
 
@@ -43,7 +44,7 @@ func.func @f(%a: tensor<4x1000xf32>, %b: tensor<4x1000xi32>)
 }""")
     assert kernel.state == "modelled"
     assert _work(kernel) == {"compare": 4 * 1000 * 10}
-    assert compulsory_bytes(kernel, {}) == 2 * 2 * 4000 * 4
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 2 * 4000 * 4
 
 
 def test_topk_keeps_a_heap_of_k(read: Read) -> None:
@@ -61,7 +62,7 @@ func.func @f(%a: tensor<64x8xf32>) -> (tensor<64x2xf32>, tensor<64x2xi32>) {
   return %0#0, %0#1 : tensor<64x2xf32>, tensor<64x2xi32>
 }""")
     assert _work(kernel) == {"compare": 64 * 8 * 2}
-    assert compulsory_bytes(kernel, {}) == 64 * 8 * 4 + 64 * 2 * (4 + 4)
+    assert compulsory_bytes(bind(kernel, {})) == 64 * 8 * 4 + 64 * 2 * (4 + 4)
 
 
 def test_arg_compare_keeps_value_and_index(read: Read) -> None:
@@ -78,7 +79,7 @@ func.func @f(%a: tensor<4x128xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
   return %0#0, %0#1 : tensor<4xf32>, tensor<4xi32>
 }""")
     assert _work(kernel) == {"compare": 4 * 128, "select": 2 * 4 * 128}
-    assert compulsory_bytes(kernel, {}) == 4 * 128 * 4 + 4 * (4 + 4)
+    assert compulsory_bytes(bind(kernel, {})) == 4 * 128 * 4 + 4 * (4 + 4)
 
 
 def test_scan_runs_its_body_once_an_element(read: Read) -> None:
@@ -94,8 +95,8 @@ func.func @f(%a: tensor<128x8xf32>) -> tensor<128x8xf32> {
   } -> tensor<128x8xf32>, tensor<8xf32>
   return %0#0 : tensor<128x8xf32>
 }""")
-    assert flops(kernel, {}) == 128 * 8
-    assert compulsory_bytes(kernel, {}) == 2 * 128 * 8 * 4
+    assert flops(bind(kernel, {})) == 128 * 8
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 128 * 8 * 4
 
 
 def test_an_fft_stage_is_ten_operations_a_butterfly(read: Read) -> None:
@@ -107,8 +108,8 @@ func.func @f(%a: tensor<1024xf32>, %b: tensor<1024xf32>, %c: tensor<1xf32>, %d: 
     outs(%a, %b : tensor<1024xf32>, tensor<1024xf32>) : tensor<1024xf32>, tensor<1024xf32>
   return %0#0, %0#1 : tensor<1024xf32>, tensor<1024xf32>
 }""")
-    assert flops(kernel, {}) == 512 * 10
-    assert compulsory_bytes(kernel, {}) == 4 * (4 * 1024 + 2)
+    assert flops(bind(kernel, {})) == 512 * 10
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (4 * 1024 + 2)
 
 
 GATHERED_ROWS = 32 * 64 * 4
@@ -122,8 +123,8 @@ func.func @f(%a: tensor<1000x64xf32>, %b: tensor<32xi32>) -> tensor<32x64xf32> {
     outs(%e : tensor<32x64xf32>) -> tensor<32x64xf32>
   return %0 : tensor<32x64xf32>
 }""")
-    assert flops(kernel, {}) == 0
-    assert compulsory_bytes(kernel, {}) == 2 * GATHERED_ROWS + 32 * 4
+    assert flops(bind(kernel, {})) == 0
+    assert compulsory_bytes(bind(kernel, {})) == 2 * GATHERED_ROWS + 32 * 4
 
 
 def test_a_gather_in_a_body_is_the_same(read: Read) -> None:
@@ -142,7 +143,7 @@ func.func @f(%a: tensor<1000x64xf32>, %b: tensor<32xi32>) -> tensor<32x64xf32> {
   } -> tensor<32x64xf32>
   return %0 : tensor<32x64xf32>
 }""")
-    assert compulsory_bytes(kernel, {}) == 2 * GATHERED_ROWS + 32 * 4
+    assert compulsory_bytes(bind(kernel, {})) == 2 * GATHERED_ROWS + 32 * 4
     table = kernel.nests[0].reads[1]
     assert [index.indirect for index in table.map] == [True, False]
 
@@ -155,7 +156,7 @@ func.func @f(%a: tensor<10x64xf32>, %b: tensor<32xi32>) -> tensor<32x64xf32> {
     outs(%e : tensor<32x64xf32>) -> tensor<32x64xf32>
   return %0 : tensor<32x64xf32>
 }""")
-    assert compulsory_bytes(kernel, {}) == 10 * 64 * 4 + GATHERED_ROWS + 32 * 4
+    assert compulsory_bytes(bind(kernel, {})) == 10 * 64 * 4 + GATHERED_ROWS + 32 * 4
 
 
 def test_scatter_adds_into_the_rows_it_hits(read: Read) -> None:
@@ -172,7 +173,7 @@ func.func @f(%u: tensor<32x64xf32>, %i: tensor<32xi32>, %t: tensor<1000x64xf32>)
 }""")
     (first, *_) = kernel.nests
     assert first.name == "scatter"
-    assert flops(kernel, {}) == 32 * 64
+    assert flops(bind(kernel, {})) == 32 * 64
     assert [index.indirect for index in first.writes[0].map] == [True, False]
 
 
@@ -202,7 +203,7 @@ def test_a_winograd_transform_is_two_small_products_a_tile(
 ) -> None:
     kernel = read(_winograd(kind, source, target))
     assert kernel.state == "modelled"
-    assert flops(kernel, {}) == 2 * madds
+    assert flops(bind(kernel, {})) == 2 * madds
 
 
 def test_irees_own_winograd_transform_counts_the_same(read: Read) -> None:
@@ -215,5 +216,5 @@ func.func @f(%a: tensor<1x14x14x128xf32>) -> tensor<8x8x1x2x2x128xf32> {
     outs(%e : tensor<8x8x1x2x2x128xf32>) -> tensor<8x8x1x2x2x128xf32>
   return %0 : tensor<8x8x1x2x2x128xf32>
 }""")
-    assert flops(kernel, {}) == 2 * 4 * 128 * (512 + 512)
-    assert compulsory_bytes(kernel, {}) == 4 * 128 * (14 * 14 + 64 * 4)
+    assert flops(bind(kernel, {})) == 2 * 4 * 128 * (512 + 512)
+    assert compulsory_bytes(bind(kernel, {})) == 4 * 128 * (14 * 14 + 64 * 4)

@@ -8,6 +8,7 @@ import pytest
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.read_kernels import read_kernels
+from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel, TileLevel
 
@@ -29,8 +30,8 @@ def test_a_convolution_is_the_same_work_from_every_backend(backend: str) -> None
     (nest,) = kernel.nests
     assert nest.contraction is not None
     assert [nest.dims[dim].extent for dim in nest.contraction.k] == [3, 3, 16]
-    assert flops(kernel, {}) == 2 * 16 * 16 * 32 * 9 * 16
-    assert compulsory_bytes(kernel, {}) == 4 * (33 * 33 * 16 + 9 * 16 * 32 + 16 * 16 * 32)
+    assert flops(bind(kernel, {})) == 2 * 16 * 16 * 32 * 9 * 16
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (33 * 33 * 16 + 9 * 16 * 32 + 16 * 16 * 32)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +86,8 @@ def test_launch_constants_are_the_symbols_of_dynamic_sizes() -> None:
     (kernel,) = _kernels("dynamic_matmul_llvm_cpu")
     env = {"constant0": 19, "constant1": 0}
     assert kernel.state == "modelled"
-    assert flops(kernel, env) == 19 * 128 * (2 * 64 + 1)
-    assert compulsory_bytes(kernel, env) == 4 * (19 * 64 + 64 * 128 + 19 * 128)
+    assert flops(bind(kernel, env)) == 19 * 128 * (2 * 64 + 1)
+    assert compulsory_bytes(bind(kernel, env)) == 4 * (19 * 64 + 64 * 128 + 19 * 128)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_launch_constants_are_the_symbols_of_dynamic_sizes() -> None:
 def test_one_variant_of_several_is_read(prefer: tuple[str, ...], backend: str) -> None:
     (kernel,) = _kernels("exp_two_targets", prefer)
     assert kernel.backend == backend
-    assert flops(kernel, {}) == 64
+    assert flops(bind(kernel, {})) == 64
 
 
 def test_an_export_without_a_function_is_listed_as_unmodelled() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
 
@@ -38,8 +39,8 @@ def test_a_reduction_is_one_operation_an_element(
     kernel = read(_reduction(keep, str(out), body))
     (nest,) = kernel.nests
     assert [dim.kind for dim in nest.dims].count("reduction") == 1
-    assert flops(kernel, {}) == 37 * 64
-    assert compulsory_bytes(kernel, {}) == 4 * (37 * 64 + out)
+    assert flops(bind(kernel, {})) == 37 * 64
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (37 * 64 + out)
 
 
 def test_softmax_is_five_operations_an_element_and_touches_memory_twice(read: Read) -> None:
@@ -50,8 +51,8 @@ func.func @f(%a: tensor<12x50257xf32>) -> tensor<12x50257xf32> {
     outs(%e : tensor<12x50257xf32>) -> tensor<12x50257xf32>
   return %0 : tensor<12x50257xf32>
 }""")
-    assert flops(kernel, {}) == 5 * 12 * 50257  # max, subtract, exp, sum, divide
-    assert compulsory_bytes(kernel, {}) == 2 * 4 * 12 * 50257
+    assert flops(bind(kernel, {})) == 5 * 12 * 50257  # max, subtract, exp, sum, divide
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 4 * 12 * 50257
 
 
 def test_pooling_reads_its_image_and_not_its_window(read: Read) -> None:
@@ -67,8 +68,8 @@ func.func @f(%a: tensor<1x113x113x64xf32>) -> tensor<1x56x56x64xf32> {
   return %0 : tensor<1x56x56x64xf32>
 }""")
     assert kernel.nests[0].contraction is None
-    assert flops(kernel, {}) == 56 * 56 * 64 * 9
-    assert compulsory_bytes(kernel, {}) == 4 * 64 * (113 * 113 + 56 * 56)
+    assert flops(bind(kernel, {})) == 56 * 56 * 64 * 9
+    assert compulsory_bytes(bind(kernel, {})) == 4 * 64 * (113 * 113 + 56 * 56)
 
 
 def test_a_fused_body_counts_each_kind_in_its_type(read: Read) -> None:
@@ -104,8 +105,8 @@ func.func @f(%a: tensor<8x8xbf16>) -> tensor<8x8xf32> {
         ("exp", "f32"): 1,
         ("select", "f32"): 1,
     }
-    assert flops(kernel, {}) == 3 * 64
-    assert compulsory_bytes(kernel, {}) == 64 * (2 + 4)
+    assert flops(bind(kernel, {})) == 3 * 64
+    assert compulsory_bytes(bind(kernel, {})) == 64 * (2 + 4)
 
 
 def test_a_tensor_between_two_nests_costs_no_memory_traffic(read: Read) -> None:
@@ -121,8 +122,8 @@ func.func @f(%a: tensor<16x32xf32>) -> tensor<16x32xf32> {
     assert [nest.name for nest in kernel.nests] == ["elementwise", "elementwise"]
     assert [tensor.storage for tensor in kernel.tensors] == ["global", "local", "global"]
     assert kernel.nests[0].writes[0].tensor == kernel.nests[1].reads[0].tensor
-    assert compulsory_bytes(kernel, {}) == 2 * 4 * 16 * 32
-    assert flops(kernel, {}) == 2 * 16 * 32
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 4 * 16 * 32
+    assert flops(bind(kernel, {})) == 2 * 16 * 32
 
 
 def test_a_value_both_stored_and_used_is_written_once_and_not_read_back(read: Read) -> None:
@@ -133,7 +134,7 @@ func.func @f(%a: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %2 = linalg.elementwise <exp> ins(%1 : tensor<64xf32>) outs(%e : tensor<64xf32>) -> tensor<64xf32>
   return %1, %2 : tensor<64xf32>, tensor<64xf32>
 }""")
-    assert compulsory_bytes(kernel, {}) == 3 * 64 * 4
+    assert compulsory_bytes(bind(kernel, {})) == 3 * 64 * 4
 
 
 def test_a_stored_fill_is_a_nest_without_work(read: Read) -> None:
@@ -146,7 +147,7 @@ func.func @f() -> tensor<64x3xbf16> {
 }""")
     (nest,) = kernel.nests
     assert (nest.name, nest.work, nest.reads) == ("fill", (), ())
-    assert compulsory_bytes(kernel, {}) == 2 * 64 * 3
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 64 * 3
 
 
 def test_a_custom_op_is_the_ops_in_it(read: Read) -> None:
@@ -164,8 +165,8 @@ func.func @f(%a: tensor<4x8xf32>, %e: tensor<4x8xf32>) -> tensor<4x8xf32> {
   } -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }""")
-    assert flops(kernel, {}) == 32
-    assert compulsory_bytes(kernel, {}) == 2 * 32 * 4
+    assert flops(bind(kernel, {})) == 32
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 32 * 4
 
 
 def test_an_exp_reduction_is_one_pass(read: Read) -> None:
@@ -187,7 +188,7 @@ func.func @f(%a: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
 }""")
     assert kernel.state == "modelled"
-    assert flops(kernel, {}) == 4 * 32
+    assert flops(bind(kernel, {})) == 4 * 32
 
 
 def test_quantising_divides_rounds_shifts_and_clamps(read: Read) -> None:
@@ -204,5 +205,5 @@ func.func @f(%a: tensor<4x8xf32>) -> tensor<4x8xi8> {
     ins(%a, %s, %z : tensor<4x8xf32>, f32, i8) outs(%e : tensor<4x8xi8>) -> tensor<4x8xi8>
   return %0 : tensor<4x8xi8>
 }""")
-    assert flops(kernel, {}) == 5 * 32
-    assert compulsory_bytes(kernel, {}) == 32 * (4 + 1)
+    assert flops(bind(kernel, {})) == 5 * 32
+    assert compulsory_bytes(bind(kernel, {})) == 32 * (4 + 1)

@@ -38,15 +38,21 @@ def matmul(m: int, n: int, k: int, element: str = "f32", tiles: tuple[int, ...] 
         writes=(access(2, 0, 1),),
         work=(Work(kind="madd", element=element),),
         contraction=Contraction(
-            batch=(), m=(0,), n=(1,), k=(2,), lhs=0, rhs=1,
-            lhs_element=element, rhs_element=element, accumulator="f32",
+            batch=(),
+            m=(0,),
+            n=(1,),
+            k=(2,),
+            lhs=0,
+            rhs=1,
+            lhs_element=element,
+            rhs_element=element,
+            accumulator="f32",
         ),
         tiles=levels,
         pinned=bool(tiles),
     )
     tensors = tuple(
-        Tensor(shape=shape, element=element, storage="global")
-        for shape in ((m, k), (k, n), (m, n))
+        Tensor(shape=shape, element=element, storage="global") for shape in ((m, k), (k, n), (m, n))
     )
     return Kernel(name="matmul", tensors=tensors, nests=(nest,))
 

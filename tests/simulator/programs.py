@@ -12,9 +12,14 @@ def random_program(rng: random.Random, *, most_streams: int = 12) -> Program:
     """Streams share loop tags, not always trip counts; a channel pair couples two of them at one
     loop level with data one way and 1 to 4 free buffers the other way. Some deadlock."""
     depth = rng.randint(1, 4)
-    trips = [rng.choice((1, 2, 3, 5, 12, 30)) if depth < 4 else rng.randint(1, 6) for _ in range(depth)]
+    trips = [
+        rng.choice((1, 2, 3, 5, 12, 30)) if depth < 4 else rng.randint(1, 6) for _ in range(depth)
+    ]
     streams, resources = rng.randint(1, most_streams), rng.randint(1, most_streams)
-    slots = [[_slot(rng, resources, level == depth - 1) for level in range(depth)] for _ in range(streams)]
+    slots = [
+        [_slot(rng, resources, level == depth - 1) for level in range(depth)]
+        for _ in range(streams)
+    ]
     channels: list[Channel] = []
     for reader in range(1, streams):
         if rng.random() < 0.85:
@@ -65,7 +70,12 @@ def _couple(
 def _nest(rng: random.Random, slots: list[Slot], trips: list[int], level: int) -> Loop:
     items: list[Instruction | Loop] = [
         Instruction(
-            slot.resource, slot.service, slot.latency, tuple(slot.waits), tuple(slot.posts), slot.service
+            slot.resource,
+            slot.service,
+            slot.latency,
+            tuple(slot.waits),
+            tuple(slot.posts),
+            slot.service,
         )
         for slot in slots[level]
     ]

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from xpu_shark.simulator.engine import run
-from xpu_shark.simulator.program import Channel, Instruction, Program, ProgramError, Resource, Stream
+from xpu_shark.simulator.program import (
+    Channel,
+    Instruction,
+    Program,
+    ProgramError,
+    Resource,
+    Stream,
+)
 
 
 def test_service_then_latency_then_the_consumer_starts() -> None:

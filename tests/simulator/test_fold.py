@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from programs import random_program
 
 from xpu_shark.simulator.engine import run
-from xpu_shark.simulator.program import Channel, Instruction, Loop, Program, ProgramError, Resource, Stream
+from xpu_shark.simulator.program import (
+    Channel,
+    Instruction,
+    Loop,
+    Program,
+    ProgramError,
+    Resource,
+    Stream,
+)
 from xpu_shark.simulator.timeline import Timeline
 
 SEEDS = st.integers(min_value=0, max_value=2**32)
@@ -42,7 +50,9 @@ def test_order_in_which_streams_are_listed_does_not_matter(seed: int) -> None:
     first = outcome(program, fold=True)
     if isinstance(first, Timeline):
         assert isinstance(other, Timeline)
-        assert sorted(other.streams, key=lambda s: s.name) == sorted(first.streams, key=lambda s: s.name)
+        assert sorted(other.streams, key=lambda s: s.name) == sorted(
+            first.streams, key=lambda s: s.name
+        )
         assert (other.time_ps, other.resources) == (first.time_ps, first.resources)
     else:
         assert isinstance(other, str)
@@ -67,7 +77,10 @@ def pipeline(trips: int, depth: int) -> Program:
     load = Instruction(0, 7, 2, waits=((1, 1),), posts=((0, 1),), bytes=64)
     compute = Instruction(1, 10, 0, waits=((0, 1),), posts=((1, 1),))
     return Program(
-        (Stream("load", (Loop(trips, (load,), 0),)), Stream("compute", (Loop(trips, (compute,), 0),))),
+        (
+            Stream("load", (Loop(trips, (load,), 0),)),
+            Stream("compute", (Loop(trips, (compute,), 0),)),
+        ),
         (Channel("full", "hbm"), Channel("free", "buffer", depth)),
         (Resource("hbm"), Resource("matrix")),
     )
@@ -97,7 +110,9 @@ def test_streams_that_nothing_couples_fold_apart() -> None:
 
 def test_nested_loops_fold_at_every_level() -> None:
     inner = Loop(10**6, (Instruction(0, 5),), 1)
-    program = Program((Stream("s", (Loop(10**6, (inner, Instruction(0, 1)), 0),)),), (), (Resource("r"),))
+    program = Program(
+        (Stream("s", (Loop(10**6, (inner, Instruction(0, 1)), 0),)),), (), (Resource("r"),)
+    )
     timeline = run(program)
     assert timeline.time_ps == 10**6 * (5 * 10**6 + 1)
     assert timeline.steps < 100

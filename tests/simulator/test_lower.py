@@ -62,8 +62,15 @@ def test_exponential_runs_on_the_vector_unit_at_its_own_rate() -> None:
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize(
     "kernel",
-    [matmul(1, 1, 1), matmul(257, 131, 127), matmul(64, 1024, 4096, "bf16"), softmax(7, 1009),
-     softmax(128, 128), elementwise(3, 5, 7), elementwise(1 << 20)],
+    [
+        matmul(1, 1, 1),
+        matmul(257, 131, 127),
+        matmul(64, 1024, 4096, "bf16"),
+        softmax(7, 1009),
+        softmax(128, 128),
+        elementwise(3, 5, 7),
+        elementwise(1 << 20),
+    ],
     ids=["unit", "prime", "wide", "rows", "square", "odd", "long"],
 )
 def test_folded_kernels_equal_full_runs_on_every_target(name: str, kernel: object) -> None:
