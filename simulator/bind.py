@@ -46,7 +46,7 @@ class BoundNest(Struct, frozen=True):
 
     @property
     def box(self) -> int:
-        """Product of the extents; `points` is less where bounds are triangular or ragged."""
+        """Product of the extents: `points`, but for triangular bounds and bodies run more than once."""
         return prod(self.extents)
 
 
@@ -119,7 +119,7 @@ def _bind_nest(
         nest.writes,
         nest.work,
         nest.contraction,
-        min(points, box),
+        points,
         evaluate(nest.trips, env),
         nest.tiles,
         nest.pinned,

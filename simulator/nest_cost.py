@@ -77,7 +77,7 @@ def _on_matrix(nest: BoundNest, target: Target, tile: Sequence[int], element: st
         name: prod(tile[dim] for dim in getattr(dims, name)) for name in ("batch", "m", "n", "k")
     }
     cost = matrix.tile_cost(target, **sizes, element=element)
-    if nest.points < nest.box:
+    if nest.points != nest.box:
         service = -(-cost.service_ps * nest.points // max(nest.box, 1))
         cost = Cost(service, cost.latency_ps)
     return cost
