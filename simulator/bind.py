@@ -46,7 +46,7 @@ class BoundNest(Struct, frozen=True):
 
     @property
     def box(self) -> int:
-        """Product of the extents: `points`, but for triangular bounds and bodies run more than once."""
+        """Product of the extents: `points`, but for triangular bounds and repeated bodies."""
         return prod(self.extents)
 
 
