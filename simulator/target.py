@@ -114,6 +114,18 @@ class Iree(Struct, frozen=True, kw_only=True):
     backends: tuple[str, ...] = ()
 
 
+class Uncertainty(Struct, frozen=True, kw_only=True):
+    """How far constants may be off, as a fraction: advice must hold over the whole range.
+
+    The defaults are the spread between a data sheet and what micro-benchmarks report.
+    """
+
+    bandwidth: Cost = 0.1
+    latency: Cost = 0.3
+    launch: Cost = 0.3
+    compute: Cost = 0.1
+
+
 class Published(Struct, frozen=True, kw_only=True):
     """A figure from a data sheet, to be recomputed from the tables above by a test.
 
@@ -152,6 +164,7 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     vector: Vector
     network: Network | None = None
     iree: Iree = Iree()
+    uncertainty: Uncertainty = Uncertainty()
     published: tuple[Published, ...] = ()
 
     def ps(self, cycles: float) -> int:
