@@ -9,7 +9,7 @@ import msgspec
 
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.module_pass import Analysis
-from xpu_shark.simulator.result import Command, Dispatch, Function, Report
+from xpu_shark.simulator.result import Command, Dispatch, Finding, Function, Report
 
 SCHEMA = 1
 
@@ -38,6 +38,7 @@ def rows(report: Report, source: str) -> Iterator[dict[str, Any]]:
     yield from (_function(item) for item in report.functions)
     yield from (_dispatch(item) for item in report.dispatches)
     yield from (_command(item) for item in report.commands)
+    yield from (_finding(item) for item in report.findings)
 
 
 def table(report: Report) -> Iterator[str]:
@@ -124,6 +125,29 @@ def _command(item: Command) -> dict[str, Any]:
         "algorithm": item.algorithm,
         "reason": item.reason,
         "locations": item.locations,
+    }
+
+
+def _finding(item: Finding) -> dict[str, Any]:
+    return {
+        "type": "finding",
+        "id": item.id,
+        "rule": item.rule,
+        "category": item.category,
+        "dispatch": item.dispatch,
+        "location": item.location,
+        "state": item.state,
+        "condition": item.condition,
+        "measured": item.measured,
+        "speedup": item.speedup,
+        "speedup_low": item.speedup_low,
+        "speedup_high": item.speedup_high,
+        "saved_ns": _ns(item.saved_ps),
+        "share": item.share,
+        "suggestion": item.suggestion,
+        "evidence": item.id,
+        "function": item.function,
+        "confidence": item.confidence,
     }
 
 

@@ -75,6 +75,34 @@ class Function(Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...]
 
 
+class Finding(Struct, frozen=True, kw_only=True):
+    """A suggestion and its proof: the dispatch simulated as it is and as it could be.
+
+    `speedup` is of one launch; `speedup_low` and `speedup_high` are its extremes while each
+    uncertain constant of the target moves over its range. A finding whose sign changes there is
+    `indeterminate`. `saved_ps` counts all launches; `share` is of the function's time.
+    """
+
+    id: str
+    rule: str
+    category: str
+    function: str
+    dispatch: str
+    location: str
+    state: str
+    condition: str
+    measured: str
+    speedup: float
+    speedup_low: float
+    speedup_high: float
+    saved_ps: int
+    share: float
+    suggestion: str
+    confidence: str
+    before: KernelRun
+    after: tuple[KernelRun, ...]
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """Functions in the module's order; their dispatches in order of total time."""
 
@@ -83,3 +111,4 @@ class Report(Struct, frozen=True, kw_only=True):
     functions: tuple[Function, ...]
     dispatches: tuple[Dispatch, ...]
     commands: tuple[Command, ...]
+    findings: tuple[Finding, ...] = ()

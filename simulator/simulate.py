@@ -32,7 +32,7 @@ class KernelRun(msgspec.Struct, frozen=True):
     utilization: dict[str, float]
     attribution: Attribution
     tiling: dict[str, int]
-    tiling_source: str
+    plan: Tiling
 
 
 class AccountingError(RuntimeError):
@@ -77,7 +77,7 @@ def run_bound(
         _utilization(least, moved, timeline, target),
         attribute(timeline, target),
         _sizes(kernel, tiling),
-        tiling.source,
+        tiling,
     )
     _check(kernel, target, timeline, result)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xpu_shark.simulator.result import Command, Dispatch, Function
+from xpu_shark.simulator.result import Command, Dispatch, Finding, Function
 from xpu_shark.simulator.simulate import KernelRun
 
 _PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
@@ -123,6 +123,31 @@ def function(item: Function, distinct: int, items: int, target: str) -> str:
         names = ", ".join(item.unknown)
         text += f"; unknown: {names} (give --xpu-dim=NAME=N; a loop counts as one trip)"
     return text
+
+
+def finding(item: Finding, target: str) -> str:
+    """The line of one suggestion."""
+    gain = f"{item.speedup:.2g}x ({item.speedup_low:.2g} to {item.speedup_high:.2g})"
+    if item.state == "indeterminate":
+        gain = f"indeterminate, {gain}: it depends on constants of {target} that are not certain"
+    return (
+        f"{item.before.what} on {target} takes {item.measured}; {item.suggestion} instead of "
+        f"{item.condition}: {gain}, saves {time(max(item.saved_ps, 0))}, "
+        f"{100 * item.share:.2g} % of {item.function}"
+    )
+
+
+def advice(item: Function, found: list[Finding], saved: int, target: str) -> str:
+    """What all suggestions for a function come to."""
+    active = sum(each.state == "active" for each in found)
+    if not found:
+        return f"{item.name} on {target}: no findings"
+    whole = item.time_ps or 1
+    return (
+        f"{item.name} on {target}: {active} suggestions ({len(found) - active} indeterminate); "
+        f"the best of each dispatch together save {time(saved)}, {percent(saved / whole)}: "
+        f"{whole / max(whole - saved, 1):.2g}x"
+    )
 
 
 def _places(item: Dispatch) -> str:

@@ -1,0 +1,1 @@
+"""Advice: rules that propose a change, and the simulations that prove it."""

@@ -1,0 +1,36 @@
+"""What a rule sees, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.result import Dispatch
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
+
+
+@dataclass(frozen=True)
+class Case:
+    """One dispatch with its sizes bound, as it was simulated."""
+
+    dispatch: Dispatch
+    kernel: BoundKernel
+    run: KernelRun
+    target: Target
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A change to one dispatch: what to simulate instead, launch by launch.
+
+    `condition` says what was found, `suggestion` what to change, precisely enough to paste.
+    `confidence` is "high" where the change keeps results bit for bit, "medium" where it reorders
+    arithmetic, "low" where it rounds differently.
+    """
+
+    condition: str
+    suggestion: str
+    launches: tuple[tuple[BoundKernel, Tiling], ...]
+    confidence: str

@@ -1,0 +1,180 @@
+"""Proposes faster ways to run the dispatches, and reports those that simulation proves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+from iree.compiler import ir
+
+from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.prove import Proof, prove
+from xpu_shark.passes.advise.rules import RULES, Rule
+from xpu_shark.passes.annotate import wording
+from xpu_shark.passes.annotate.report_limits import ReportLimits
+from xpu_shark.passes.module_pass import Analysis, ModulePass
+from xpu_shark.passes.remark import Kind, Remark
+from xpu_shark.simulator.bind import bind
+from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
+
+LEAST_SHARE = 0.01  # of the function's time above its bound: less is not worth a reader's line
+
+
+@dataclass(frozen=True)
+class GiveAdvice(ModulePass):
+    """Runs every rule on the dispatches that could give most, and proves what they propose."""
+
+    name: ClassVar[str] = "xpu-give-advice"
+
+    most: int = 8  # dispatches of one function that are looked at
+
+    def run(self, module: ir.Operation, analysis: Analysis) -> None:
+        if analysis.report is None:
+            ReportLimits().run(module, analysis)
+        report = analysis.report
+        assert report is not None
+        findings = tuple(
+            finding
+            for function in report.functions
+            for finding in self._function(function, report, analysis)
+        )
+        analysis.report = msgspec.structs.replace(report, findings=findings)
+        for remark in remarks(analysis.report):
+            remark.emit(module.context)
+
+    def _function(self, function: Function, report: Report, analysis: Analysis) -> list[Finding]:
+        """Best proven finding of each rule on each dispatch, most time saved first."""
+        if not function.time_ps:
+            return []
+        dispatches = [d for d in report.dispatches if d.function == function.name and _gap(d)]
+        worth = [d for d in dispatches if _gap(d) >= LEAST_SHARE * function.time_ps]
+        worth.sort(key=lambda d: (-_gap(d), d.name))
+        found = [
+            finding
+            for dispatch in worth[: self.most]
+            for finding in _findings(dispatch, function, analysis)
+        ]
+        return sorted(found, key=lambda finding: (-finding.saved_ps, finding.id))
+
+
+def _gap(dispatch: Dispatch) -> int:
+    """Time above the bound, over all launches: no advice can save more."""
+    if dispatch.run is None or dispatch.state != "modelled":
+        return 0
+    return (dispatch.run.time_ps - dispatch.run.bounds.bound_ps) * dispatch.launches
+
+
+def _findings(dispatch: Dispatch, function: Function, analysis: Analysis) -> Iterator[Finding]:
+    case = _case(dispatch, analysis)
+    for rule in RULES:
+        for proposal in rule.propose(case):
+            proof = prove(case, proposal)
+            if proof is not None:
+                yield _finding(case, rule, proposal, proof, function)
+
+
+def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
+    assert analysis.workload is not None
+    assert dispatch.run is not None
+    kernel = next(k for k in analysis.workload.kernels if k.name == dispatch.name)
+    env = dict(analysis.dims)
+    values = enumerate(dispatch.constants)
+    env.update({f"constant{number}": value for number, value in values if value is not None})
+    return Case(dispatch, bind(kernel, env), dispatch.run, analysis.target)
+
+
+def _finding(
+    case: Case, rule: Rule, proposal: Proposal, proof: Proof, function: Function
+) -> Finding:
+    dispatch, run = case.dispatch, case.run
+    saved = (run.time_ps - sum(after.time_ps for after in proof.after)) * dispatch.launches
+    return Finding(
+        id=f"{rule.name}:{_identity(dispatch)}",
+        rule=rule.name,
+        category=rule.category,
+        function=function.name,
+        dispatch=dispatch.name,
+        location=dispatch.locations[0] if dispatch.locations else "",
+        state=proof.state,
+        condition=proposal.condition,
+        measured=f"{wording.time(run.time_ps)}, {wording.wait(run)}",
+        speedup=round(proof.speedup, 4),
+        speedup_low=round(proof.low, 4),
+        speedup_high=round(proof.high, 4),
+        saved_ps=saved,
+        share=round(saved / (function.time_ps or 1), 6),
+        suggestion=proposal.suggestion,
+        confidence=proposal.confidence if proof.state == "active" else "low",
+        before=run,
+        after=proof.after,
+    )
+
+
+def _identity(dispatch: Dispatch) -> str:
+    values = [str(value) for value in dispatch.constants if value is not None]
+    return ".".join([dispatch.function, dispatch.name, *values])
+
+
+def remarks(report: Report) -> Iterator[Remark]:
+    """One Missed remark a finding, then for each function what all of it could save."""
+    for finding in report.findings:
+        yield _remark(finding, report.target)
+    for function in report.functions:
+        found = [f for f in report.findings if f.function == function.name]
+        if function.time_ps:
+            yield _total(function, found, report.target)
+
+
+def _remark(finding: Finding, target: str) -> Remark:
+    args = (
+        ("Dispatch", finding.dispatch),
+        ("Target", target),
+        ("State", finding.state),
+        ("Condition", finding.condition),
+        ("Measured", finding.measured),
+        ("Speedup", f"{finding.speedup:.4f}"),
+        ("SpeedupLow", f"{finding.speedup_low:.4f}"),
+        ("SpeedupHigh", f"{finding.speedup_high:.4f}"),
+        ("SavedNs", f"{finding.saved_ps / 1000:.3f}"),
+        ("Share", f"{finding.share:.6f}"),
+        ("Suggestion", finding.suggestion),
+        ("Confidence", finding.confidence),
+        ("Evidence", finding.id),
+    )
+    return Remark(
+        kind=Kind.MISSED,
+        category=finding.category,
+        name=finding.id,
+        function=finding.function,
+        location=finding.location,
+        message=wording.finding(finding, target),
+        args=args,
+    )
+
+
+def _total(function: Function, found: list[Finding], target: str) -> Remark:
+    return Remark(
+        kind=Kind.ANALYSIS,
+        category="xpu-shark.summary",
+        name=f"{function.name}.advice",
+        function=function.name,
+        location=function.location,
+        message=wording.advice(function, found, budget(found), target),
+        args=(
+            ("Target", target),
+            ("Findings", str(len(found))),
+            ("SavedNs", f"{budget(found) / 1000:.3f}"),
+        ),
+    )
+
+
+def budget(found: list[Finding]) -> int:
+    """Time that all of it saves together: changes to one dispatch compete, the best one counts."""
+    best: dict[str, int] = {}
+    for finding in found:
+        if finding.state == "active":
+            key = finding.id.partition(":")[2]
+            best[key] = max(best.get(key, 0), finding.saved_ps)
+    return sum(best.values())

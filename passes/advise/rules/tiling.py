@@ -1,0 +1,58 @@
+"""tiling: another tile size or loop order is faster.
+
+What it checks: it searches tile sizes around the ones in use, in every loop order, and simulates
+those that a bound does not rule out.
+Why it matters: tiles decide how often operands are loaded again, how well loads hide behind
+work, and how much of the matrix unit is padding.
+Example: a 4096 cubed product in tiles of 128 x 128 x 128 loads each operand 32 times; in tiles
+of 1024 x 1024 x 512 it loads each 4 times.
+What to do: set the tile that the remark gives, as a `lowering_config` or in a tuning spec where
+IREE generates the code, or in the compiler that programs this chip. Results stay the same bit
+for bit unless the reduction is cut differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.config import config
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.search import search
+
+NAME = "tiling"
+CATEGORY = "xpu-shark.tiling"
+WORTH_SEARCHING = 1.05  # times the bound; closer than this there is nothing to find
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    """The fastest tiling found, if it is not the one in use."""
+    if case.run.time_ps < WORTH_SEARCHING * case.run.bounds.bound_ps:
+        return
+    best = search(case.kernel, case.target, case.run.plan)[0].tiling
+    if _same(case, best):
+        return
+    yield Proposal(
+        condition=f"tile {sizes(case, case.run.plan)}",
+        suggestion=f"tile {sizes(case, best)} {config(case, best)}".strip(),
+        launches=((case.kernel, best),),
+        confidence="medium" if _cuts_reduction(case, best) else "high",
+    )
+
+
+def sizes(case: Case, tiling: Tiling) -> str:
+    """The tile by axis, loops outermost first where there is a choice: "[128, 512, 768]"."""
+    text = f"[{', '.join(map(str, tiling.tile))}]"
+    looped = [a for a in tiling.order if tiling.tile[a] < case.kernel.axes[a].extent]
+    return text if len(looped) < 2 else f"{text} loops {looped}"
+
+
+def _same(case: Case, tiling: Tiling) -> bool:
+    return tiling.tile == case.run.plan.tile and tiling.order == case.run.plan.order
+
+
+def _cuts_reduction(case: Case, tiling: Tiling) -> bool:
+    return any(
+        not axis.parallel and tiling.tile[number] != case.run.plan.tile[number]
+        for number, axis in enumerate(case.kernel.axes)
+    )

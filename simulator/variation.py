@@ -1,0 +1,76 @@
+"""Targets with one constant changed: relaxed to see what it costs, moved to see what holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from xpu_shark.simulator.target import Memory, Mma, Systolic, Target, Vector
+
+FAST = 1000.0  # a resource this much faster no longer limits anything
+
+
+def relaxed(target: Target) -> Iterator[tuple[str, Target]]:
+    """(what is relaxed, the target with that one resource practically free)."""
+    for place, level in enumerate(target.memory[:-1]):
+        yield f"{level.name} bandwidth", _memory(target, place, faster(level, FAST))
+        yield f"{level.name} latency", _memory(target, place, replace(level, latency_ns=0.0))
+    if target.matrix is not None:
+        yield "matrix unit", replace(target, matrix=matrix(target.matrix, FAST))
+    yield "vector unit", replace(target, vector=vector(target.vector, FAST))
+    yield "launch", replace(target, launch_ns=0.0)
+
+
+def moved(target: Target) -> Iterator[Target]:
+    """The target with each uncertain constant at either end of its stated range."""
+    spread = target.uncertainty
+    for sign in (-1.0, 1.0):
+        rate, delay = 1 + sign * spread.bandwidth, 1 + sign * spread.latency
+        levels = [faster(level, rate) for level in target.memory]
+        yield replace(target, memory=tuple(levels))
+        slow = [replace(level, latency_ns=level.latency_ns * delay) for level in target.memory]
+        yield replace(target, memory=tuple(slow))
+        yield replace(target, launch_ns=target.launch_ns * (1 + sign * spread.launch))
+        compute = 1 + sign * spread.compute
+        unit = None if target.matrix is None else matrix(target.matrix, compute)
+        yield replace(target, matrix=unit)
+        yield replace(target, vector=vector(target.vector, compute))
+
+
+def faster(level: Memory, factor: float) -> Memory:
+    """The level with all its rates scaled."""
+
+    def scaled(rate: float | None) -> float | None:
+        return None if rate is None else rate * factor
+
+    return replace(
+        level,
+        bytes_per_s=level.bytes_per_s * factor,
+        peak_bytes_per_s=scaled(level.peak_bytes_per_s),
+        core_bytes_per_s=scaled(level.core_bytes_per_s),
+    )
+
+
+def matrix(unit: Systolic | Mma, factor: float) -> Systolic | Mma:
+    """The unit with every type's rate scaled."""
+    if isinstance(unit, Systolic):
+        cycles = {name: cost / factor for name, cost in unit.cycles_per_row.items()}
+        weights = unit.weight_cycles_per_row / factor
+        return replace(unit, cycles_per_row=cycles, weight_cycles_per_row=weights)
+    rates = {name: rate * factor for name, rate in unit.macs_per_cycle.items()}
+    return replace(unit, macs_per_cycle=rates)
+
+
+def vector(unit: Vector, factor: float) -> Vector:
+    """The unit with every operation's rate scaled."""
+    cycles = {kind: cost / factor for kind, cost in unit.cycles_per_op.items()}
+    return replace(unit, cycles_per_op=cycles)
+
+
+def _memory(target: Target, place: int, level: Memory) -> Target:
+    levels = (*target.memory[:place], level, *target.memory[place + 1 :])
+    return replace(target, memory=levels)
+
+
+replace = msgspec.structs.replace
