@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ROOMS := compiler passes simulator
-DEMO_FLAGS := --iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu \
-  --iree-llvmcpu-target-cpu=host
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -16,9 +14,7 @@ help: ## print this
 install: $(VENV)/installed ## create .venv and install xpu-shark with its test and lint tools
 
 demo: $(VENV)/installed ## compile a transformer block and show what limits each dispatch
-	@mkdir -p build
-	$(BIN)/xpu-shark compile examples/transformer_block.mlir $(DEMO_FLAGS) \
-	  --xpu-target=tpu_v6e -o build/demo.vmfb
+	@examples/demo.sh $(BIN)
 
 test: $(VENV)/installed ## run the tests, but for the slow ones
 	$(BIN)/python -m pytest -m "not slow"
@@ -41,7 +37,8 @@ clean: ## remove .venv and everything built
 
 # The editable install links file by file, so a new, moved or deleted file needs another one.
 $(VENV)/installed: pyproject.toml $(VENV)/sources | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@echo "Installing xpu-shark with its tools into $(VENV); the first time takes a minute or two."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --config-settings editable_mode=strict --editable ".[test,lint]"
 	@touch $@
 
