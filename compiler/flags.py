@@ -13,11 +13,12 @@ from xpu_shark.simulator import target as targets
 from xpu_shark.simulator.target import Target, TargetError
 
 if TYPE_CHECKING:
-    from xpu_shark.passes.module_pass import Tiling
+    from xpu_shark.passes.module_pass import Effort, Tiling
 
 PREFIX: Final = "--xpu-"
-DEFAULT_PASSES: Final = ("xpu-report-limits",)
+DEFAULT_PASSES: Final = ("xpu-report-limits", "xpu-give-advice")
 _TILINGS: Final[tuple[Tiling, ...]] = ("ir", "default", "best")
+_EFFORTS: Final[tuple[Effort, ...]] = ("low", "default", "high")
 _DIM = re.compile(r"([A-Za-z_][\w.$-]*)=(\d+)")
 
 
@@ -30,6 +31,7 @@ class Options:
     dims: Mapping[str, int] = field(default_factory=dict)
     devices: int = 1
     fold: bool = True
+    effort: Effort = "default"
     passes: tuple[str, ...] = DEFAULT_PASSES
 
 
@@ -156,6 +158,7 @@ FLAGS: Final = (
     Flag("tiling", "ir|default|best", "tile sizes to simulate", _choice("tiling", *_TILINGS)),
     Flag("dim", "NAME=VALUE", "size of a dynamic dimension; repeatable", _dim),
     Flag("devices", "N", "devices that share the work of collectives", _devices),
+    Flag("effort", "low|default|high", "how hard to look for advice", _choice("effort", *_EFFORTS)),
     Flag("fold", "on|off", "skip over repeated tiles (same result, faster)", _fold),
     Flag("passes", "NAME[,NAME...]", "passes to run instead of the default ones", _passes),
     Flag("trace", "FILE.xputrace", "facts of a recorded run"),

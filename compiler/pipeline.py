@@ -44,6 +44,7 @@ def analysis(options: Options, source: str) -> Analysis:
         tiling=options.tiling,
         devices=options.devices,
         fold=options.fold,
+        effort=options.effort,
         source=source,
     )
 

@@ -15,6 +15,7 @@ from xpu_shark.simulator.workload import Workload
 
 Phase = Literal["flow", "executable-sources", "executable-configurations"]
 Tiling = Literal["ir", "default", "best"]
+Effort = Literal["low", "default", "high"]
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Analysis:
     tiling: Tiling = "ir"
     devices: int = 1
     fold: bool = True
+    effort: Effort = "default"
     source: str = ""  # the input as the user named it
     workload: Workload | None = None
     report: Report | None = None

@@ -14,12 +14,14 @@ from xpu_shark.passes.advise.prove import Proof, prove
 from xpu_shark.passes.advise.rules import RULES, Rule
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import ReportLimits
-from xpu_shark.passes.module_pass import Analysis, ModulePass
+from xpu_shark.passes.module_pass import Analysis, Effort, ModulePass
 from xpu_shark.passes.remark import Kind, Remark
 from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
 
-LEAST_SHARE = 0.01  # of the function's time above its bound: less is not worth a reader's line
+LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
+# Dispatches of one function that are looked at, those with most time above their bound first.
+MOST_DISPATCHES: dict[Effort, int] = {"low": 0, "default": 8, "high": 64}
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,9 @@ class GiveAdvice(ModulePass):
 
     name: ClassVar[str] = "xpu-give-advice"
 
-    most: int = 8  # dispatches of one function that are looked at
-
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
+        if not MOST_DISPATCHES[analysis.effort]:
+            return
         if analysis.report is None:
             ReportLimits().run(module, analysis)
         report = analysis.report
@@ -53,8 +55,9 @@ class GiveAdvice(ModulePass):
         worth.sort(key=lambda d: (-_gap(d), d.name))
         found = [
             finding
-            for dispatch in worth[: self.most]
+            for dispatch in worth[: MOST_DISPATCHES[analysis.effort]]
             for finding in _findings(dispatch, function, analysis)
+            if finding.share >= LEAST_SHARE
         ]
         return sorted(found, key=lambda finding: (-finding.saved_ps, finding.id))
 

@@ -127,13 +127,13 @@ def function(item: Function, distinct: int, items: int, target: str) -> str:
 
 def finding(item: Finding, target: str) -> str:
     """The line of one suggestion."""
-    gain = f"{item.speedup:.2g}x ({item.speedup_low:.2g} to {item.speedup_high:.2g})"
+    gain = f"{item.speedup:.2f}x ({item.speedup_low:.2f} to {item.speedup_high:.2f})"
     if item.state == "indeterminate":
         gain = f"indeterminate, {gain}: it depends on constants of {target} that are not certain"
     return (
         f"{item.before.what} on {target} takes {item.measured}; {item.suggestion} instead of "
         f"{item.condition}: {gain}, saves {time(max(item.saved_ps, 0))}, "
-        f"{100 * item.share:.2g} % of {item.function}"
+        f"{100 * item.share:.1f} % of {item.function}"
     )
 
 
@@ -146,7 +146,7 @@ def advice(item: Function, found: list[Finding], saved: int, target: str) -> str
     return (
         f"{item.name} on {target}: {active} suggestions ({len(found) - active} indeterminate); "
         f"the best of each dispatch together save {time(saved)}, {percent(saved / whole)}: "
-        f"{whole / max(whole - saved, 1):.2g}x"
+        f"{whole / max(whole - saved, 1):.2f}x"
     )
 
 
