@@ -16,18 +16,19 @@ from xpu_shark.simulator.symbolic import UnboundError, evaluate, symbols
 from xpu_shark.simulator.workload import Access, Contraction, Kernel, Nest, TileLevel, Work
 
 
-class Struct(msgspec.Struct, frozen=True):
-    """Base of all bound data: like the workload's, with every size an integer."""
+class Struct(msgspec.Struct, frozen=True, cache_hash=True):
+    """Base of all bound data: like the workload's, with every size an integer. Hashes are kept:
+    what a tile moves and costs is remembered by the operand and the tile."""
 
 
-class BoundTensor(Struct, frozen=True):
+class BoundTensor(Struct, frozen=True, cache_hash=True):
     shape: tuple[int, ...]
     element: str
     is_global: bool
     contiguous: int
 
 
-class BoundNest(Struct, frozen=True):
+class BoundNest(Struct, frozen=True, cache_hash=True):
     """`axes[d]` is the kernel axis of loop dim d; `extents[d]` its trip count."""
 
     name: str
@@ -55,7 +56,7 @@ class Axis(Struct, frozen=True):
     parallel: bool
 
 
-class BoundKernel(Struct, frozen=True):
+class BoundKernel(Struct, frozen=True, cache_hash=True):
     name: str
     tensors: tuple[BoundTensor, ...]
     nests: tuple[BoundNest, ...]

@@ -7,94 +7,57 @@ credit is visible no earlier than the service that posts it, ready times never d
 service to the next.
 
 All state is plain data in `Machine` (positions, clocks, credits, release times), so that
-`fold.py` can compare two moments of a run and skip whole periods between them.
+`fold.py` can compare two moments of a run and skip whole periods between them. Busy times and
+bytes are not state: they follow from how often each instruction ran.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
-from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
+from xpu_shark.simulator.code import Op, StreamState, flatten
 from xpu_shark.simulator.components import merge, split
-from xpu_shark.simulator.program import Instruction, Loop, Program, ProgramError, check
+from xpu_shark.simulator.deadlock import explain
+from xpu_shark.simulator.program import Program, ProgramError, check, instructions
 from xpu_shark.simulator.timeline import Event, ResourceUse, StreamTimes, Timeline
 
 
-@dataclass(slots=True, eq=False)
-class Begin:
-    """Enter a loop: push a counter."""
-
-    count: int
-    tag: int
-
-
-@dataclass(slots=True, eq=False)
-class End:
-    """Close an iteration: go back to `start` or pop the counter."""
-
-    count: int
-    tag: int
-    start: int
-
-
-Code = list[Instruction | Begin | End]
-
-
-@dataclass(slots=True, eq=False)
-class StreamState:
-    """Where one stream is. `loops` are (tag, iterations done, count), outermost first."""
-
-    number: int
-    rank: int  # place among the streams sorted by name: breaks ties
-    code: Code
-    pc: int = 0
-    tags: list[int] = field(default_factory=list)
-    done: list[int] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-    clock: int = 0
-    blocked: int = -1  # channel that lacks credits, or -1
-    pending: bool = False  # ready, waits for its turn
-    iterated: int = -1  # tag of the loop whose next iteration starts here, or -1
-    visible: int = 0  # when the last of its results is
-    busy: int = 0
-    stalls: dict[str, int] = field(default_factory=dict)
-    executed: int = 0
-
-    @property
-    def finished(self) -> bool:
-        return self.pc == len(self.code)
-
-
 class Machine:
-    """The whole state of a run."""
+    """The whole state of a run. `consumer[c]` is the number of the stream that waits on channel
+    c, or -1; `folded` counts instructions that were not executed one by one."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.consumer = _consumers(program)
+        read = frozenset(c for c, number in enumerate(self.consumer) if number >= 0)
         order = sorted(range(len(program.streams)), key=lambda n: program.streams[n].name)
         rank = {number: place for place, number in enumerate(order)}
         self.streams = [
-            StreamState(number, rank[number], _flatten(stream.body))
+            StreamState(number, rank[number], flatten(stream.body, read))
             for number, stream in enumerate(program.streams)
         ]
         self.by_rank = [self.streams[number] for number in order]
+        self.ops = [op for stream in self.streams for op in stream.code if isinstance(op, Op)]
         self.credits = [deque([0] * channel.initial) for channel in program.channels]
-        self.consumer = _consumers(program)
         self.causes = [channel.cause for channel in program.channels]
         self.names = [resource.name for resource in program.resources]
         self.free = [0] * len(program.resources)
-        self.busy = [0] * len(program.resources)
-        self.bytes = [0] * len(program.resources)
         self.heap: list[tuple[int, int]] = []
-        self.steps = 0
+        self.folded = 0
+
+    def start(self) -> None:
+        """Bring every stream to its first instruction."""
+        for stream in self.streams:
+            stream.enter()
+            self.prepare(stream)
 
     def prepare(self, stream: StreamState) -> None:
         """Queue the stream's next instruction if its credits are there, else mark it blocked."""
         if stream.pc == len(stream.code):
             return
-        instruction = stream.code[stream.pc]
         ready, credits = stream.clock, self.credits
-        for channel, count in instruction.waits:  # type: ignore[union-attr]
+        for channel, count in stream.code[stream.pc].waits:  # type: ignore[union-attr]
             queue = credits[channel]
             if len(queue) < count:
                 stream.blocked = channel
@@ -104,38 +67,43 @@ class Machine:
                 ready = visible
         stream.blocked = -1
         stream.pending = True
-        heapq.heappush(self.heap, (ready, stream.rank))
+        heappush(self.heap, (ready, stream.rank))
 
-    def serve(self, stream: StreamState, ready: int) -> tuple[Instruction, int]:
-        """Execute the stream's instruction, which is ready; return it and its start time."""
-        instruction: Instruction = stream.code[stream.pc]  # type: ignore[assignment]
+    def serve(self, stream: StreamState, ready: int) -> int:
+        """Execute the stream's instruction, which is ready; return when it started."""
+        op: Op = stream.code[stream.pc]  # type: ignore[assignment]
         stream.pending = False
         if ready > stream.clock:
-            _add(stream.stalls, self._take(stream, instruction), ready - stream.clock)
+            _add(stream.stalls, self._take(op), ready - stream.clock)
         else:
-            for channel, count in instruction.waits:
+            for channel, count in op.waits:
                 queue = self.credits[channel]
                 for _ in range(count):
                     queue.popleft()
-        resource = instruction.resource
-        start = ready
-        if self.free[resource] > ready:
-            start = self.free[resource]
+        resource = op.resource
+        start = self.free[resource]
+        if start > ready:
             _add(stream.stalls, self.names[resource], start - ready)
-        service = instruction.service_ps
-        stream.clock = self.free[resource] = start + service
-        stream.busy += service
-        stream.executed += 1
-        self.busy[resource] += service
-        self.bytes[resource] += instruction.bytes
-        self.steps += 1
-        self._post(stream, instruction)
-        return instruction, start
+        else:
+            start = ready
+        end = stream.clock = self.free[resource] = start + op.service_ps
+        op.executed += 1
+        visible = end + op.latency_ps
+        if visible > stream.visible:
+            stream.visible = visible
+        stream.pc += 1
+        if not op.straight:
+            stream.enter()
+        if op.posts:
+            self._post(op, visible)
+        if not stream.pending and stream.blocked < 0:
+            self.prepare(stream)
+        return start
 
-    def _take(self, stream: StreamState, instruction: Instruction) -> str:
+    def _take(self, op: Op) -> str:
         """Remove the credits; return the cause of the one that came last."""
         last, cause = -1, ""
-        for channel, count in instruction.waits:
+        for channel, count in op.waits:
             queue = self.credits[channel]
             visible = 0
             for _ in range(count):
@@ -144,24 +112,18 @@ class Machine:
                 last, cause = visible, self.causes[channel]
         return cause
 
-    def _post(self, stream: StreamState, instruction: Instruction) -> None:
-        visible = stream.clock + instruction.latency_ps
-        if visible > stream.visible:
-            stream.visible = visible
-        _advance(stream)
-        for channel, count in instruction.posts:
+    def _post(self, op: Op, visible: int) -> None:
+        for channel, count in op.posts:
             queue = self.credits[channel]
             # A later post of lower latency must not overtake: a channel is a FIFO.
-            if queue and queue[-1] > visible:
-                visible_here = queue[-1]
+            here = queue[-1] if queue and queue[-1] > visible else visible
+            if count == 1:
+                queue.append(here)
             else:
-                visible_here = visible
-            queue.extend([visible_here] * count)
-            waiter = self.consumer[channel]
-            if waiter >= 0 and self.streams[waiter].blocked == channel:
-                self.prepare(self.streams[waiter])
-        if not stream.pending and stream.blocked < 0:
-            self.prepare(stream)
+                queue.extend([here] * count)
+            waiter = self.streams[self.consumer[channel]]
+            if waiter.blocked == channel:
+                self.prepare(waiter)
 
 
 def run(program: Program, *, fold: bool = True, record: bool = False) -> Timeline:
@@ -172,115 +134,71 @@ def run(program: Program, *, fold: bool = True, record: bool = False) -> Timelin
     """
     check(program)
     parts = split(program)
-    machines = [_run_part(part.program, fold and not record, record) for part in parts]
-    return merge(program, parts, machines)
+    timelines = [_run_part(part.program, fold and not record, record) for part in parts]
+    return merge(program, parts, timelines)
 
 
 def _run_part(program: Program, fold: bool, record: bool) -> Timeline:
-    from xpu_shark.simulator.fold import Folder
+    from xpu_shark.simulator.fold import Folder  # fold reads the machine: it imports this file
 
     machine = Machine(program)
     folder = Folder(machine) if fold else None
     events: list[Event] = []
-    for stream in machine.streams:
-        _advance(stream, first=True)
-        machine.prepare(stream)
-    heap = machine.heap
+    machine.start()
+    heap, by_rank, serve = machine.heap, machine.by_rank, machine.serve
     while heap:
         ready, rank = heap[0]
-        stream = machine.by_rank[rank]
+        stream = by_rank[rank]
         if stream.iterated >= 0:
             tag, stream.iterated = stream.iterated, -1
             if folder is not None and folder.skip(stream, tag, ready):
                 continue
-        heapq.heappop(heap)
-        instruction, start = machine.serve(stream, ready)
+        heappop(heap)
         if record:
-            end = start + instruction.service_ps
-            events.append(Event(stream.number, instruction.resource, ready, start, end))
-    _require_finished(machine)
+            events.append(_event(machine, stream, ready))
+        else:
+            serve(stream, ready)
+    if not all(stream.finished for stream in machine.streams):
+        raise ProgramError(explain(program, machine.streams, [len(q) for q in machine.credits]))
     return _timeline(machine, tuple(events))
 
 
-def _flatten(body: tuple[Instruction | Loop, ...]) -> Code:
-    code: Code = []
-    for item in body:
-        if isinstance(item, Instruction):
-            code.append(item)
-            continue
-        inner = _flatten(item.body)
-        if item.count < 1 or not inner:
-            continue
-        code.append(Begin(item.count, item.tag))
-        offset = len(code)
-        for op in inner:
-            code.append(End(op.count, op.tag, op.start + offset) if isinstance(op, End) else op)
-        code.append(End(item.count, item.tag, offset))
-    return code
-
-
-def _advance(stream: StreamState, *, first: bool = False) -> None:
-    """Move to the next instruction, through loop ends and beginnings."""
-    code, pc = stream.code, stream.pc if first else stream.pc + 1
-    while pc < len(code):
-        op = code[pc]
-        if isinstance(op, Instruction):
-            break
-        if isinstance(op, Begin):
-            stream.tags.append(op.tag)
-            stream.counts.append(op.count)
-            stream.done.append(0)
-            pc += 1
-            continue
-        stream.done[-1] += 1
-        if stream.done[-1] < op.count:
-            stream.iterated = op.tag
-            pc = op.start
-        else:
-            stream.tags.pop()
-            stream.counts.pop()
-            stream.done.pop()
-            pc += 1
-    stream.pc = pc
+def _event(machine: Machine, stream: StreamState, ready: int) -> Event:
+    op: Op = stream.code[stream.pc]  # type: ignore[assignment]
+    start = machine.serve(stream, ready)
+    return Event(stream.number, op.resource, ready, start, start + op.service_ps)
 
 
 def _consumers(program: Program) -> list[int]:
     consumer = [-1] * len(program.channels)
     for number, stream in enumerate(program.streams):
-        for op in _flatten(stream.body):
-            if isinstance(op, Instruction):
-                for channel, _ in op.waits:
-                    consumer[channel] = number
+        for instruction in instructions(stream.body):
+            for channel, _ in instruction.waits:
+                consumer[channel] = number
     return consumer
 
 
-def _require_finished(machine: Machine) -> None:
-    stuck = [stream for stream in machine.streams if not stream.finished]
-    if not stuck:
-        return
-    program = machine.program
-    waits = ", ".join(
-        f"{program.streams[stream.number].name} waits on {program.channels[stream.blocked].name}"
-        for stream in stuck
-    )
-    raise ProgramError(f"deadlock: {waits}")
-
-
 def _timeline(machine: Machine, events: tuple[Event, ...]) -> Timeline:
-    program = machine.program
     end = max((stream.visible for stream in machine.streams), default=0)
-    streams = tuple(
-        StreamTimes(
-            program.streams[state.number].name,
-            state.busy,
-            dict(sorted(state.stalls.items())),
-            end - state.clock,
-            state.executed,
-        )
-        for state in machine.streams
+    streams = tuple(_times(machine, stream, end) for stream in machine.streams)
+    busy, moved = [0] * len(machine.names), [0] * len(machine.names)
+    for op in machine.ops:
+        busy[op.resource] += op.executed * op.service_ps
+        moved[op.resource] += op.executed * op.bytes
+    resources = tuple(map(ResourceUse, machine.names, busy, moved))
+    steps = sum(op.executed for op in machine.ops) - machine.folded
+    return Timeline(end, streams, resources, steps, events)
+
+
+def _times(machine: Machine, stream: StreamState, end: int) -> StreamTimes:
+    ops = [op for op in stream.code if isinstance(op, Op)]
+    return StreamTimes(
+        machine.program.streams[stream.number].name,
+        sum(op.executed * op.service_ps for op in ops),
+        dict(sorted(stream.stalls.items())),
+        end - stream.clock,
+        sum(op.executed for op in ops),
     )
-    resources = tuple(map(ResourceUse, machine.names, machine.busy, machine.bytes))
-    return Timeline(end, streams, resources, machine.steps, events)
 
 
 def _add(totals: dict[str, int], key: str, amount: int) -> None:

@@ -7,12 +7,13 @@ later and every counter of that loop p higher, then the next p iterations do the
 later, as long as no stream leaves the loop. So n such periods are skipped in one step: counters
 advance by n p, times by n D, and every total by n times what one period added.
 
-Four parts of the state are compared by what they can still cause, not by their raw values:
+Five parts of the state are compared by what they can still cause, not by their raw values:
 
 - A credit that became visible before its consumer's clock delays nothing: it counts as visible
   at that clock. (Ready = max(clock, credits), and the stall is measured from the clock.)
 - A resource released before now delays nothing: every later request is ready no earlier than
   now, since services happen in order of ready time.
+- A resource that one stream has to itself is free whenever that stream is: it delays nothing.
 - A result that became visible before now is not the last one of the run: it counts as visible
   now.
 - A stream outside the loop takes part in a period only by standing still: it must be blocked or
@@ -21,107 +22,121 @@ Four parts of the state are compared by what they can still cause, not by their 
 
 Nothing is approximated, and where no period shows, the loop simply runs. The search keeps one
 saved state a loop and moves it at powers of two (Brent's method), so memory does not grow
-and a period of any length is found.
+and a period of any length is found; the states of a loop's first few iterations are all kept,
+since that is where most periods show.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from xpu_shark.simulator.engine import Machine, StreamState
+from xpu_shark.simulator.code import End, Op, StreamState
+from xpu_shark.simulator.engine import Machine
 
-Key = tuple[object, ...]
-MIN_ITERATIONS_LEFT = 2
+Key = tuple[int, ...]
+LEAST_TRIPS = 4  # a shorter loop has nothing to skip that is worth the looking
+WINDOW = 8  # states kept from the first iterations of a loop, where the period mostly shows
 
 
 @dataclass(slots=True)
 class Saved:
     """One remembered moment of a loop."""
 
-    key: Key
     iteration: int
     now: int
-    totals: list[int]
+    executed: list[int]
     stalls: list[dict[str, int]]
+
+
+@dataclass(slots=True)
+class Watch:
+    """The states of one loop since it was entered. `limit`: states later than the window are
+    replaced when their number doubles (Brent)."""
+
+    iteration: int = -1
     age: int = 0
-    limit: int = 1
+    limit: int = WINDOW
+    saved: dict[Key, Saved] = field(default_factory=dict)
 
 
 class Folder:
-    """Watches the loops of one machine."""
+    """Watches the loops of one machine, each in the first stream by name that has it."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.anchor: dict[int, int] = {}
-        for stream in machine.streams:
+        self.watches: dict[int, Watch] = {}
+        self.queues = [
+            (machine.streams[consumer], queue)
+            for consumer, queue in zip(machine.consumer, machine.credits, strict=True)
+            if consumer >= 0
+        ]
+        self.shared = _shared(machine)
+        anchor: dict[int, int] = {}
+        for stream in machine.by_rank:
             for op in stream.code:
-                tag = getattr(op, "tag", None)
-                if tag is not None:
-                    self.anchor.setdefault(tag, stream.number)
-        self.saved: dict[int, Saved] = {}
+                if isinstance(op, End) and op.count >= LEAST_TRIPS:
+                    op.watched = anchor.setdefault(op.tag, stream.number) == stream.number
 
     def skip(self, stream: StreamState, tag: int, now: int) -> bool:
         """At the start of an iteration of loop `tag`: skip periods if the state repeats.
 
         Returns whether anything was skipped (the queue of ready instructions changed then).
         """
-        if self.anchor[tag] != stream.number:
-            return False
-        level = stream.tags.index(tag)
-        iteration = stream.done[level]
-        if stream.counts[level] - iteration < MIN_ITERATIONS_LEFT:
-            return False
+        iteration = stream.done[stream.tags.index(tag)]
+        watch = self.watches.get(tag)
+        if watch is None or watch.iteration >= iteration:
+            watch = self.watches[tag] = Watch()
+        watch.iteration = iteration
         inside = [tag in other.tags for other in self.machine.streams]
         key = self._key(tag, iteration, inside, now)
         if key is None:
             return False
-        saved = self.saved.get(tag)
-        if saved is None or saved.iteration >= iteration:
-            self.saved[tag] = self._save(key, iteration, now, 1)
-            return False
-        if saved.key == key:
-            del self.saved[tag]
-            return self._skip_periods(tag, saved, iteration - saved.iteration, now, inside)
-        saved.age += 1
-        if saved.age == saved.limit:
-            self.saved[tag] = self._save(key, iteration, now, 2 * saved.limit)
+        if key in watch.saved:
+            del self.watches[tag]
+            return self._skip_periods(tag, watch.saved[key], iteration, now, inside)
+        self._remember(watch, key, now)
         return False
 
+    def _remember(self, watch: Watch, key: Key, now: int) -> None:
+        if watch.age == watch.limit:
+            watch.saved.clear()
+            watch.limit *= 2
+        if watch.age < WINDOW or not watch.saved:
+            stalls = [dict(stream.stalls) for stream in self.machine.streams]
+            executed = [op.executed for op in self.machine.ops]
+            watch.saved[key] = Saved(watch.iteration, now, executed, stalls)
+        watch.age += 1
+
     def _key(self, tag: int, iteration: int, inside: list[bool], now: int) -> Key | None:
-        machine = self.machine
-        parts: list[object] = []
-        for stream, within in zip(machine.streams, inside, strict=True):
-            if not within and stream.pending:
-                return None
-            done = list(stream.done)
-            if within:
-                done[stream.tags.index(tag)] -= iteration
-            origin = now if within else 0
-            visible = max(stream.visible, now) if within else stream.visible
-            parts.append((stream.pc, tuple(done), stream.clock - origin, visible - origin))
-        for consumer, queue in zip(machine.consumer, machine.credits, strict=True):
-            if consumer < 0:
+        """The state as one row of numbers; what it means at a place follows from those before."""
+        row: list[int] = []
+        for stream, within in zip(self.machine.streams, inside, strict=True):
+            row.append(stream.pc)
+            if not within:
+                if stream.pending:
+                    return None
+                row += (*stream.done, stream.clock, stream.visible)
                 continue
-            clock = machine.streams[consumer].clock
-            origin = now if inside[consumer] else 0
-            parts.append(tuple([(t if t > clock else clock) - origin for t in queue]))
-        parts.append(tuple([t - now if t > now else 0 for t in machine.free]))
-        return tuple(parts)
-
-    def _save(self, key: Key, iteration: int, now: int, limit: int) -> Saved:
-        stalls = [dict(stream.stalls) for stream in self.machine.streams]
-        return Saved(key, iteration, now, self._totals(), stalls, 0, limit)
-
-    def _totals(self) -> list[int]:
-        machine = self.machine
-        totals = [stream.busy for stream in machine.streams]
-        totals += [stream.executed for stream in machine.streams]
-        return totals + machine.busy + machine.bytes
+            level = stream.tags.index(tag)
+            row += stream.done
+            row[level - len(stream.done)] -= iteration
+            row.append(stream.clock - now)
+            row.append(stream.visible - now if stream.visible > now else 0)
+        for consumer, queue in self.queues:
+            row.append(len(queue))
+            if queue:
+                clock = consumer.clock
+                origin = now if inside[consumer.number] else 0
+                row += [(t if t > clock else clock) - origin for t in queue]
+        for resource in self.shared:
+            free = self.machine.free[resource]
+            row.append(free - now if free > now else 0)
+        return tuple(row)
 
     def _skip_periods(
-        self, tag: int, saved: Saved, period: int, now: int, inside: list[bool]
+        self, tag: int, saved: Saved, iteration: int, now: int, inside: list[bool]
     ) -> bool:
-        machine = self.machine
+        machine, period = self.machine, iteration - saved.iteration
         moving = [s for s, within in zip(machine.streams, inside, strict=True) if within]
         levels = [stream.tags.index(tag) for stream in moving]
         periods = min(
@@ -148,15 +163,20 @@ class Folder:
 
     def _add_totals(self, saved: Saved, periods: int) -> None:
         machine = self.machine
-        deltas = iter(
-            periods * (new - old) for new, old in zip(self._totals(), saved.totals, strict=True)
-        )
-        for stream in machine.streams:
-            stream.busy += next(deltas)
-        for stream in machine.streams:
-            stream.executed += next(deltas)
-        machine.busy = [value + next(deltas) for value in machine.busy]
-        machine.bytes = [value + next(deltas) for value in machine.bytes]
-        for stream, old in zip(machine.streams, saved.stalls, strict=True):
+        for op, old in zip(machine.ops, saved.executed, strict=True):
+            more = periods * (op.executed - old)
+            op.executed += more
+            machine.folded += more
+        for stream, before in zip(machine.streams, saved.stalls, strict=True):
             for cause, value in stream.stalls.items():
-                stream.stalls[cause] = value + periods * (value - old.get(cause, 0))
+                stream.stalls[cause] = value + periods * (value - before.get(cause, 0))
+
+
+def _shared(machine: Machine) -> list[int]:
+    """Resources that more than one stream uses."""
+    users: dict[int, set[int]] = {}
+    for stream in machine.streams:
+        for op in stream.code:
+            if isinstance(op, Op):
+                users.setdefault(op.resource, set()).add(stream.number)
+    return sorted(resource for resource, streams in users.items() if len(streams) > 1)

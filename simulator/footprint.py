@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 import msgspec
@@ -10,6 +11,8 @@ import msgspec
 from xpu_shark.simulator.bind import BoundNest, BoundTensor
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.workload import Access
+
+REMEMBERED = 1 << 14  # results kept of each function that tilers ask again and again
 
 
 class Region(msgspec.Struct, frozen=True):
@@ -28,6 +31,16 @@ def region(tensor: BoundTensor, access: Access, tile: Sequence[int]) -> Region:
     most the tensor's: sliding windows overlap inside a tile and are loaded once. An indirect
     index touches one place for each point of its dims.
     """
+    return _region(tensor, access, tuple(tile))
+
+
+def accesses(nest: BoundNest) -> list[tuple[Access, bool]]:
+    """Every operand with whether it is written, reads first."""
+    return [(access, False) for access in nest.reads] + [(access, True) for access in nest.writes]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _region(tensor: BoundTensor, access: Access, tile: tuple[int, ...]) -> Region:
     spans, places = [], 1
     for extent, index in zip(tensor.shape, access.map, strict=True):
         if index.indirect:
@@ -42,11 +55,6 @@ def region(tensor: BoundTensor, access: Access, tile: Sequence[int]) -> Region:
         return Region(0, 0, 0, 0)
     size = storage_bytes(tensor.element, elements)
     return Region(elements, size, -(-elements // run), storage_bytes(tensor.element, run))
-
-
-def accesses(nest: BoundNest) -> list[tuple[Access, bool]]:
-    """Every operand with whether it is written, reads first."""
-    return [(access, False) for access in nest.reads] + [(access, True) for access in nest.writes]
 
 
 def _run(tensor: BoundTensor, spans: Sequence[int]) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
-from xpu_shark.simulator.footprint import region
+from xpu_shark.simulator.footprint import REMEMBERED, region
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.units import matrix, vector
 from xpu_shark.simulator.units.cost import Cost
@@ -33,6 +33,7 @@ def matrix_element(target: Target, contraction: Contraction | None) -> str | Non
     return matrix.supports(target, contraction.lhs_element, contraction.rhs_element)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def units(nest: BoundNest, target: Target) -> tuple[str, ...]:
     """Units that the nest's instructions run on, in order; fixed for all its tiles."""
     element = matrix_element(target, nest.contraction)
@@ -41,25 +42,34 @@ def units(nest: BoundNest, target: Target) -> tuple[str, ...]:
     return ("vector", "matrix") if _preparation(nest, element) else ("matrix",)
 
 
-def ops(kernel: BoundKernel, nest: BoundNest, target: Target, tile: Sequence[int]) -> list[Op]:
+def ops(
+    kernel: BoundKernel, nest: BoundNest, target: Target, tile: Sequence[int]
+) -> tuple[Op, ...]:
     """Instructions for one tile of `tile[d]` iterations of each loop dim, in order.
 
     Points that triangular or ragged bounds leave out are taken off every tile alike.
     """
+    return _ops(kernel, nest, target, tuple(tile))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _ops(
+    kernel: BoundKernel, nest: BoundNest, target: Target, tile: tuple[int, ...]
+) -> tuple[Op, ...]:
     element = matrix_element(target, nest.contraction)
     if element is None:
         if not _vector_work(nest):
-            return []
-        return [Op("vector", _on_vector(nest, target, tile))]
+            return ()
+        return (Op("vector", _on_vector(nest, target, tile)),)
     product = Op("matrix", _on_matrix(nest, target, tile, element))
     if not (kinds := _preparation(nest, element)):
-        return [product]
+        return (product,)
     points = max(
         region(kernel.tensors[nest.reads[number].tensor], nest.reads[number], tile).elements
         for number in _operands(nest)
     )
     counts = {key: count * points for key, count in kinds.items()}
-    return [Op("vector", vector.work_cost(target, counts)), product]
+    return Op("vector", vector.work_cost(target, counts)), product
 
 
 def _on_vector(nest: BoundNest, target: Target, tile: Sequence[int]) -> Cost:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.element_type import storage_bytes
-from xpu_shark.simulator.footprint import accesses, region
+from xpu_shark.simulator.footprint import REMEMBERED, accesses, region
 from xpu_shark.simulator.plan import Phase, Tiling
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.work import elements
 from xpu_shark.simulator.workload import Access
 
 
+@lru_cache(maxsize=REMEMBERED)
 def depends_on(nest: BoundNest, access: Access) -> tuple[object, ...]:
     """What tells two uses of a tensor apart: the axes and coefficients of each dimension."""
     return tuple(
@@ -21,6 +23,7 @@ def depends_on(nest: BoundNest, access: Access) -> tuple[object, ...]:
     )
 
 
+@lru_cache(maxsize=REMEMBERED)
 def level_of(kernel: BoundKernel, nest: BoundNest, access: Access, loops: tuple[int, ...]) -> int:
     """Number of loops around the place where the operand moves: to the innermost it depends on.
 
@@ -33,6 +36,7 @@ def level_of(kernel: BoundKernel, nest: BoundNest, access: Access, loops: tuple[
     return 1 + max((n for n, axis in enumerate(loops) if axis in axes), default=-1)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def produced_before(kernel: BoundKernel, number: int, tensor: int) -> int | None:
     """The last nest before nest `number` that writes `tensor`."""
     for earlier in reversed(range(number)):

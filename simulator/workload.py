@@ -41,7 +41,7 @@ class Index(Struct, frozen=True, kw_only=True):
     indirect: bool = False
 
 
-class Access(Struct, frozen=True, kw_only=True):
+class Access(Struct, frozen=True, kw_only=True, cache_hash=True):
     """One operand of a nest: `tensor` is an index into `Kernel.tensors`, one `Index` a dimension.
 
     With an indirect index the elements touched are one run per point of the loop dims in

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from xpu_shark.simulator.engine import run
 from xpu_shark.simulator.program import (
     Channel,
     Instruction,
+    Loop,
     Program,
     ProgramError,
     Resource,
@@ -62,7 +65,51 @@ def test_deadlock_names_streams_and_channels() -> None:
         (Channel("full", "hbm"), Channel("free", "buffer", 0)),
         (Resource("x"), Resource("y")),
     )
-    with pytest.raises(ProgramError, match="load waits on free, matrix waits on full"):
+    expected = "deadlock: load waits on free (has 0 of 1 credits), matrix waits on full (has 0 of 1 credits)"
+    with pytest.raises(ProgramError, match=re.escape(expected)):
+        run(program)
+
+
+def test_deadlock_names_the_cycle_and_not_who_waits_behind_it() -> None:
+    program = Program(
+        (
+            Stream("a", (Instruction(0, 1, waits=((0, 1),)),)),
+            Stream("b", (Instruction(1, 1, waits=((1, 2),), posts=((0, 1), (2, 1))),)),
+            Stream("c", (Instruction(2, 1, waits=((2, 1),), posts=((1, 2),)),)),
+        ),
+        (Channel("ab", "hbm"), Channel("cb", "buffer", 1), Channel("bc", "matrix")),
+        (Resource("x"), Resource("y"), Resource("z")),
+    )
+    expected = "deadlock: b waits on cb (has 1 of 2 credits), c waits on bc (has 0 of 1 credits)"
+    with pytest.raises(ProgramError, match=re.escape(expected) + "$"):
+        run(program)
+
+
+def test_starved_stream_names_who_stopped_posting() -> None:
+    post = Instruction(0, 1, posts=((0, 1),))
+    wait = Instruction(1, 1, waits=((0, 1),))
+    program = Program(
+        (Stream("a", (post,)), Stream("b", (wait, wait))),
+        (Channel("data", "hbm"),),
+        (Resource("x"), Resource("y")),
+    )
+    with pytest.raises(ProgramError, match=r"b waits on data .*, which a has finished posting to"):
+        run(program)
+
+
+def test_deadlock_in_a_loop_of_any_length_is_found_at_once() -> None:
+    # The reader wants one credit more than there will ever be: found after folding, not after
+    # 10^12 iterations.
+    data = ((0, 1),)
+    program = Program(
+        (
+            Stream("a", (Loop(10**12, (Instruction(0, 1, posts=data),), 0),)),
+            Stream("b", (Loop(10**12 + 1, (Instruction(1, 1, waits=data),), 0),)),
+        ),
+        (Channel("data", "hbm"),),
+        (Resource("x"), Resource("y")),
+    )
+    with pytest.raises(ProgramError, match="b waits on data"):
         run(program)
 
 
