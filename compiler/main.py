@@ -38,6 +38,12 @@ COMMANDS: Final = (
         "print the simulation without producing a module",
         "simulate_main",
     ),
+    Command(
+        "explain",
+        "RULE | ID IN.mlir --xpu-target=NAME [...]",
+        "what a rule checks, or the two simulations behind a finding",
+        "explain_main",
+    ),
     Command("targets", "[NAME]", "list the accelerators, or show one", "targets_main"),
     Command("tool-path", "", "print a folder for IREE_TOOL_PATH", "tool_path"),
 )

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,16 +46,19 @@ def main(argv: Sequence[str]) -> int:
     from xpu_shark.compiler.pipeline import repeatable_stdin
 
     with repeatable_stdin(theirs):
-        code = _simulate(theirs, options, layout)
+        code = analyse(theirs, options, lambda shared: _report(shared, layout))
     if code is None:
         stock.become(theirs)
     return code
 
 
-def _simulate(args: Sequence[str], options: Options, layout: str) -> int | None:
-    """Exit code, or None where only iree-compile can say what is wrong with `args`."""
+def analyse(args: Sequence[str], options: Options, show: Callable[[Analysis], None]) -> int | None:
+    """Compile up to the kernels, run the passes, `show` what they found.
+
+    The exit code, or None where only iree-compile can say what is wrong with `args`.
+    """
     try:
-        return _run(args, options, layout)
+        return _run(args, options, show)
     except StockOnly as reason:
         if not str(reason):
             return None
@@ -68,7 +71,7 @@ def _simulate(args: Sequence[str], options: Options, layout: str) -> int | None:
         return 1
 
 
-def _run(args: Sequence[str], options: Options, layout: str) -> int:
+def _run(args: Sequence[str], options: Options, show: Callable[[Analysis], None]) -> int:
     from xpu_shark.compiler import pipeline
     from xpu_shark.compiler.session import CompileSession
 
@@ -82,7 +85,7 @@ def _run(args: Sequence[str], options: Options, layout: str) -> int:
         steps.write_remarks()
     if not (done and steps.complete):
         return 1
-    _report(shared, layout)
+    show(shared)
     return 0
 
 

@@ -15,7 +15,7 @@ from xpu_shark.simulator.lower import lower
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.stalls import Attribution, attribute
 from xpu_shark.simulator.target import PS_PER_S, Target
-from xpu_shark.simulator.timeline import Timeline
+from xpu_shark.simulator.timeline import StreamTimes, Timeline
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
 
@@ -33,6 +33,7 @@ class KernelRun(msgspec.Struct, frozen=True):
     attribution: Attribution
     tiling: dict[str, int]
     plan: Tiling
+    streams: tuple[StreamTimes, ...]
 
 
 class AccountingError(RuntimeError):
@@ -78,6 +79,7 @@ def run_bound(
         attribute(timeline, target),
         _sizes(kernel, tiling),
         tiling,
+        timeline.streams,
     )
     _check(kernel, target, timeline, result)
     return result

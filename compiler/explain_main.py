@@ -1,0 +1,91 @@
+"""`xpu-shark explain`: what a rule is about, or the evidence of one finding."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from xpu_shark.compiler import flags, pass_registry, stock
+from xpu_shark.compiler.errors import UsageError
+from xpu_shark.compiler.iree_flags import expand_response_files
+
+if TYPE_CHECKING:
+    from xpu_shark.passes.module_pass import Analysis
+    from xpu_shark.simulator.result import Finding
+    from xpu_shark.simulator.simulate import KernelRun
+
+
+def main(argv: Sequence[str]) -> int:
+    """A rule by name, or `ID` with the command line of the simulation that gave it."""
+    from xpu_shark.passes.advise.rules import RULES
+
+    if not argv:
+        raise UsageError("explain needs a RULE, or the ID of a finding and the compile it is of")
+    name, *rest = expand_response_files(argv)
+    rule = next((each for each in RULES if each.name == name), None)
+    if rule is not None and not rest:
+        print(rule.explanation.strip())
+        return 0
+    if ":" not in name:
+        known = [each.name for each in RULES]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f", did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
+        raise UsageError(f"unknown rule {name!r}{hint}")
+    return _evidence(name, rest)
+
+
+def _evidence(identity: str, args: Sequence[str]) -> int:
+    """Simulate again: the same input gives the same finding, so nothing needs to be stored."""
+    from xpu_shark.compiler.pipeline import repeatable_stdin
+    from xpu_shark.compiler.simulate_main import analyse
+
+    ours, theirs = flags.split(args)
+    options = flags.options(ours)
+    pass_registry.check(options.passes)
+    found: list[Finding] = []
+    with repeatable_stdin(theirs):
+        code = analyse(theirs, options, lambda shared: found.extend(_matching(shared, identity)))
+    if code is None:
+        stock.become(theirs)
+    if code == 0 and not found:
+        raise UsageError(f"no finding {identity} in this simulation")
+    for finding in found:
+        _print(finding, sys.stdout)
+    return code or 0
+
+
+def _matching(shared: Analysis, identity: str) -> list[Finding]:
+    findings = shared.report.findings if shared.report else ()
+    return [finding for finding in findings if finding.id == identity]
+
+
+def _print(finding: Finding, stream: TextIO) -> None:
+    print(f"{finding.id} at {finding.location or 'an unknown place'}", file=stream)
+    print(f"{finding.condition} -> {finding.suggestion}", file=stream)
+    low, high = finding.speedup_low, finding.speedup_high
+    print(
+        f"{finding.speedup:.3f}x; {low:.3f} to {high:.3f} while constants move: {finding.state}",
+        file=stream,
+    )
+    for title, runs in (("as it is", (finding.before,)), ("as it could be", finding.after)):
+        for number, run in enumerate(runs):
+            launch = f", launch {number + 1} of {len(runs)}" if len(runs) > 1 else ""
+            print(f"\n{title}{launch}", file=stream)
+            for line in _run_lines(run):
+                print(f"  {line}", file=stream)
+
+
+def _run_lines(run: KernelRun) -> Iterator[str]:
+    from xpu_shark.passes.annotate import wording
+
+    yield f"{run.what}: {wording.time(run.time_ps)}, {wording.ratio(run)} its bound"
+    yield f"tile {' '.join(f'{name}={size}' for name, size in run.tiling.items())}"
+    moved = ", ".join(f"{name} {size} B" for name, size in run.bytes.items())
+    yield f"traffic {moved or 'none'}"
+    yield f"{'stream':<14}{'busy':>10}  waits for"
+    for stream in run.streams:
+        stalls = sorted(stream.stalls_ps.items(), key=lambda item: (-item[1], item[0]))
+        waits = ", ".join(f"{cause} {wording.time(value)}" for cause, value in stalls)
+        yield f"{stream.name:<14}{wording.time(stream.busy_ps):>10}  {waits}"
