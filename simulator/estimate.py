@@ -17,6 +17,7 @@ from xpu_shark.simulator.nest_cost import ops
 from xpu_shark.simulator.plan import Phase, Tiling, phases
 from xpu_shark.simulator.residency import Residency, depends_on, level_of
 from xpu_shark.simulator.target import PS_PER_S, Target
+from xpu_shark.simulator.traffic import moved
 from xpu_shark.simulator.units.dma import PS_PER_NS
 
 
@@ -102,15 +103,16 @@ def _traffic(
                 continue
             seen.add(key)
             extents, _ = _tile(kernel, tiling, nest, phase.loops[:level], spread)
-            size = region(kernel.tensors[access.tensor], access, extents).bytes
+            part = region(kernel.tensors[access.tensor], access, extents)
+            size = moved(target.memory[0], part)
             turns = _iterations(kernel, tiling, phase.loops[:level], nest.trips)
             flow.transfers += turns * rounds
             flow.drawn += size * turns * tiles
             times = turns * tiles
             if lattice is not None and not written and len(target.memory) > 2:
                 axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
-                part = lattice.shared(axes, residency.cached(number, access))
-                times = -(-times * part.numerator // part.denominator)
+                fresh = lattice.shared(axes, residency.cached(number, access))
+                times = -(-times * fresh.numerator // fresh.denominator)
             flow.moved += size * times
             flow.exposed += size * (min(tiles, target.cores) if spread else 1)
     return flow

@@ -38,9 +38,9 @@ def transfer(
     """
     total, largest = 0, 0
     for variant in variants:
-        moved = _moved(level, tile_region(kernel, nest, access, variant.extents))
-        total += moved * variant.cores
-        largest = max(largest, moved)
+        size = moved(level, tile_region(kernel, nest, access, variant.extents))
+        total += size * variant.cores
+        largest = max(largest, size)
     shared = max(-(-total * part.numerator // part.denominator), largest if part else 0)
     if not shared:
         return Transfer(0, 0, 0)
@@ -56,7 +56,8 @@ def tile_region(
     return region(kernel.tensors[access.tensor], access, [extents[axis] for axis in nest.axes])
 
 
-def _moved(level: Memory, part: Region) -> int:
+def moved(level: Memory, part: Region) -> int:
+    """Bytes on the level's wires: every contiguous run takes whole bursts."""
     return dma.moved_bytes(level, bytes=part.bytes, runs=part.runs, run_bytes=part.run_bytes)
 
 
