@@ -234,9 +234,12 @@ class _FunctionWalk:
         sized = not any(d.missing for d in dispatches) and not any(
             item.payload_bytes is None for item in items
         )
-        empty = not dispatches and not items
+        # Something of which nothing has a time takes an unknown time, not none.
+        has_time = any(d.run or d.state == "modelled" for d in dispatches) or any(
+            item.time_ps is not None for item in items
+        )
         totals: list[int | None] = [None, None, None]
-        if sized and not empty:
+        if sized and has_time:
             runs = [(d.launches, d.run) for d in dispatches if d.run is not None]
             times = [(n, r.time_ps, r.bounds.bound_ps, r.bounds.serial_ps) for n, r in runs]
             times += [

@@ -5,8 +5,13 @@
 // CHECK-NEXT: 1: @main collective all_reduce(other 16xf32, 0 16xf32) -> (16xf32) at
 // CHECK-NEXT: 2: @main dispatch sum(1 4x4xf32, other 4xf32) -> (4xf32) at
 
-// A function without any has no line.
+// A size that another function decides has a name of its own; ops of other dialects that make an
+// operand are "other".
+// CHECK-NEXT: 3: @run_time dispatch scale(other [[SIZE:.+]]xf32) -> ([[SIZE]]xf32) at
+
+// A function without any has no line, nor does one that is not a host function.
 // CHECK-NOT: @idle
+// CHECK-NOT: @plain
 
 module {
   flow.executable private @ex {
@@ -29,7 +34,20 @@ module {
     util.return %5 : tensor<4xf32>
   }
 
+  util.func private @size() -> index
+
+  util.func public @run_time() -> tensor<?xf32> {
+    %n = util.call @size() : () -> index
+    %x = flow.tensor.alloca : tensor<?xf32>{%n}
+    %0 = flow.dispatch @ex::@scale(%x) : (tensor<?xf32>{%n}) -> tensor<?xf32>{%n}
+    util.return %0 : tensor<?xf32>
+  }
+
   util.func public @idle() {
     util.return
+  }
+
+  func.func @plain(%x: tensor<16xf32>) -> tensor<16xf32> {
+    return %x : tensor<16xf32>
   }
 }

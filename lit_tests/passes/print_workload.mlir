@@ -1,4 +1,4 @@
-// RUN: xpu-shark-opt %s --passes=xpu-print-workload --xpu-target=tiny --no-print | FileCheck %s
+// RUN: xpu-shark-opt %s --split-input-file --passes=xpu-print-workload --xpu-target=tiny --no-print | FileCheck %s
 
 // A kernel: its tensors, then each loop nest with operands, work and tile sizes.
 // CHECK: kernel @rows: modelled, llvm-cpu
@@ -119,4 +119,32 @@ module attributes {stream.affinity.default = #hal.device.affinity<@cpu>} {
   util.func public @idle() {
     util.return
   }
+}
+
+// -----
+
+// A module without a host program: each function is a kernel that is launched once. An op that
+// nothing models is named, and bounded by the arrays it reads and writes.
+// CHECK: kernel @strange: partial
+// CHECK-NEXT: reason: no model of func.call
+// CHECK-NEXT: tensor 0: global 16xf32
+// CHECK-NEXT: tensor 1: global 16xf32
+// CHECK-NEXT: nest call [parallel 16]
+// CHECK-NEXT: read tensor 0[d0]
+// CHECK-NEXT: nest call [parallel 16]
+// CHECK-NEXT: write tensor 1[d0]
+// CHECK-NEXT: kernel @handles: unmodelled
+// CHECK-NEXT: reason: element type '!util.buffer' is not a number type
+// CHECK-NEXT: function @strange
+// CHECK-NEXT: launch @strange()
+// CHECK-NEXT: function @handles
+// CHECK-NEXT: launch @handles()
+
+func.func @strange(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = func.call @elsewhere(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+func.func private @elsewhere(%x: tensor<16xf32>) -> tensor<16xf32>
+func.func @handles(%x: tensor<4x!util.buffer>) -> tensor<4x!util.buffer> {
+  return %x : tensor<4x!util.buffer>
 }

@@ -44,3 +44,11 @@
     return %0 : tensor<16xf32>
   }
   func.func private @elsewhere(%x: tensor<16xf32>) -> tensor<16xf32>
+
+// Elements that are not numbers have no bytes either: no time, never 0.
+// CHECK: remark: [xpu-shark.summary] handles on tiny: no time for 1 dispatches
+// CHECK-SAME: 1 not (handles: element type '!util.buffer' is not a number type)
+// CHECK: remark: [xpu-shark.coverage] handles: not modelled, element type '!util.buffer' is not a number type; it has no time
+  func.func @handles(%x: tensor<4x!util.buffer>) -> tensor<4x!util.buffer> {
+    return %x : tensor<4x!util.buffer>
+  }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from iree.compiler import ir
 
+from xpu_shark.passes.bridge.errors import Unreadable
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder
 from xpu_shark.passes.bridge.ops.buffers import read_arguments
 from xpu_shark.passes.bridge.read_block import describe_fault, read_block
@@ -25,6 +26,9 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
     try:
         _read_function(builder, func_op.operation)
         tensors, nests = _used(builder)
+    except Unreadable as error:
+        builder.lost.append(str(error))
+        tensors, nests = (), ()
     except Exception as error:  # a fault of ours must not end the user's build; it is reported
         builder.lost.append(describe_fault(name, error))
         tensors, nests = (), ()

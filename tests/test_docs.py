@@ -1,0 +1,98 @@
+"""Documents name what the code has: commands, flags, row keys, target keys, files."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import pytest
+
+from xpu_shark.compiler import report
+from xpu_shark.compiler.flags import FLAGS
+from xpu_shark.compiler.main import COMMANDS
+from xpu_shark.simulator import target
+from xpu_shark.simulator.result import Command, Dispatch, Finding, Function, Report
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("compiler", "passes", "simulator", "tests", "docs")
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.md"))]
+)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+Record = TypeVar("Record", bound=msgspec.Struct)
+BLANK: dict[object, object] = {str: "", int: 1, float: 1.0}
+
+
+def blank(kind: type[Record], **given: object) -> Record:
+    """A struct of `kind` with the simplest value in each field."""
+    fields = msgspec.structs.fields(kind)
+    return kind(**{f.name: given.get(f.name, BLANK.get(f.type, _empty(f.type))) for f in fields})
+
+
+def _empty(annotation: object) -> object:
+    text = str(annotation)
+    return None if "None" in text else {} if text.startswith("dict") else ()
+
+
+def documented(text: str, row: str) -> list[str]:
+    """Keys in the first column of the table under the heading of `row`."""
+    section = text.split(f"\n## `{row}`", 1)[1].split("\n## ", 1)[0]
+    return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+
+
+@pytest.mark.parametrize("row", ["run", "function", "dispatch", "command", "finding"])
+def test_every_key_of_a_row_is_documented(row: str) -> None:
+    parts = {
+        "functions": (blank(Function),),
+        "dispatches": (blank(Dispatch),),
+        "commands": (blank(Command),),
+        "findings": (blank(Finding),),
+    }
+    rows = {each["type"]: each for each in report.rows(blank(Report, **parts), "in.mlir")}
+    text = (ROOT / "docs" / "jsonl.md").read_text()
+    assert sorted(documented(text, row)) == sorted(rows[row])
+
+
+def test_the_readme_has_every_command_and_flag() -> None:
+    text = (ROOT / "README.md").read_text()
+    wanted = [f"xpu-shark {command.name}" for command in COMMANDS]
+    wanted += [flag.spelling for flag in FLAGS]
+    assert [name for name in wanted if name not in text] == []
+
+
+def test_every_key_of_a_target_file_is_documented() -> None:
+    text = (ROOT / "docs" / "targets.md").read_text()
+    tables = (
+        *(target.Target, target.Memory, target.Dma, target.Systolic, target.Mma, target.Vector),
+        *(target.Network, target.Iree, target.Uncertainty, target.Published),
+    )
+    keys = {field.name for table in tables for field in msgspec.structs.fields(table)}
+    assert [key for key in sorted(keys) if f"`{key}`" not in text and f"[{key}]" not in text] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files(path: Path) -> None:
+    links = LINK.findall(path.read_text())
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_every_pass_has_a_lit_test_of_its_name() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    passes = project["entry-points"]["xpu_shark.passes"].values()
+    modules = {entry.partition(":")[0].rpartition(".")[2] for entry in passes}
+    tests = {path.stem for path in (ROOT / "lit_tests" / "passes").glob("*.mlir")}
+    assert modules - tests == set()
+
+
+def test_the_packages_are_those_that_exist() -> None:
+    """A folder that setuptools is not told of would be missing in the wheel."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = [
+        ".".join(("xpu_shark", *path.parent.relative_to(ROOT).parts))
+        for room in ("compiler", "passes", "simulator")
+        for path in (ROOT / room).rglob("__init__.py")
+    ]
+    assert sorted(listed) == sorted(found)
