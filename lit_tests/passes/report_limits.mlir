@@ -3,9 +3,9 @@
 
 // What limits a dispatch, how far it is from its bound, and what its unit waits for.
 // A and B are 64 bytes each at 4 bytes a ns: loads are most of the time.
-// CHECK: report_limits.mlir:[[#@LINE+3]]:3: remark: [xpu-shark.summary] product on tiny takes
+// CHECK: report_limits.mlir:[[# @LINE + 3]]:3: remark: [xpu-shark.summary] product on tiny takes
 // CHECK-SAME: in 1 dispatches (1 distinct, 1 launches); 1 modelled
-// CHECK: report_limits.mlir:[[#@LINE+1]]:3: remark: [xpu-shark.memory] matmul 4x4x4 f32 on tiny takes {{.*}} its bound: limited by hbm traffic, busy {{[0-9]+}} % of the time; the matrix unit waits for hbm loads
+// CHECK: report_limits.mlir:[[# @LINE + 1]]:3: remark: [xpu-shark.memory] matmul 4x4x4 f32 on tiny takes {{.*}} its bound: limited by hbm traffic, busy {{[0-9]+}} % of the time; the matrix unit waits for hbm loads
   func.func @product(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {
     %zero = arith.constant 0.0 : f32
     %empty = tensor.empty() : tensor<4x4xf32>
