@@ -29,6 +29,7 @@ class Analysis:
     fold: bool = True
     effort: Effort = "default"
     source: str = ""  # the input as the user named it
+    pinned: set[str] = field(default_factory=set)  # kernels whose tiles the input fixes
     workload: Workload | None = None
     report: Report | None = None
 

@@ -20,5 +20,5 @@ class PrintWorkload(ModulePass):
     name: ClassVar[str] = "xpu-print-workload"
 
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
-        workload = read_workload(module, analysis.target.iree.backends)
+        workload = read_workload(module, analysis.target.iree.backends, analysis.pinned)
         sys.stdout.write(workload_text(workload))

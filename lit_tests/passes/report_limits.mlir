@@ -4,7 +4,7 @@
 // What limits a dispatch, how far it is from its bound, and what its unit waits for.
 // A and B are 64 bytes each at 4 bytes a ns: loads are most of the time.
 // CHECK: report_limits.mlir:[[# @LINE + 3]]:3: remark: [xpu-shark.summary] product on tiny takes
-// CHECK-SAME: in 1 dispatches (1 distinct, 1 launches); 1 modelled
+// CHECK-SAME: in 1 dispatch (1 distinct, 1 launch); 1 modelled
 // CHECK: report_limits.mlir:[[# @LINE + 1]]:3: remark: [xpu-shark.memory] matmul 4x4x4 f32 on tiny takes {{.*}} its bound: limited by hbm traffic, busy {{[0-9]+}} % of the time; the matrix unit waits for hbm loads
   func.func @product(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {
     %zero = arith.constant 0.0 : f32
@@ -15,7 +15,7 @@
   }
 
 // A size that nobody gave is named, and there is no time until it has a value.
-// CHECK: remark: [xpu-shark.summary] rows on tiny: no time for 1 dispatches
+// CHECK: remark: [xpu-shark.summary] rows on tiny: no time for 1 dispatch
 // CHECK-SAME: unknown: arg0.0 (give --xpu-dim=NAME=N
 // CHECK: remark: [xpu-shark.coverage] rows: sizes depend on arg0.0; give --xpu-dim=arg0.0=N
 // BOUND: remark: [xpu-shark.summary] rows on tiny takes
@@ -29,7 +29,7 @@
   }
 
 // No elements, no work: said, not shown as a fast dispatch.
-// CHECK: remark: [xpu-shark.summary] nothing on tiny: no work in 1 dispatches
+// CHECK: remark: [xpu-shark.summary] nothing on tiny: no work in 1 dispatch
 // CHECK: remark: [xpu-shark.coverage] nothing: no work, takes no time on tiny
   func.func @nothing(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
     %empty = tensor.empty() : tensor<0x8xf32>
@@ -46,7 +46,7 @@
   func.func private @elsewhere(%x: tensor<16xf32>) -> tensor<16xf32>
 
 // Elements that are not numbers have no bytes either: no time, never 0.
-// CHECK: remark: [xpu-shark.summary] handles on tiny: no time for 1 dispatches
+// CHECK: remark: [xpu-shark.summary] handles on tiny: no time for 1 dispatch
 // CHECK-SAME: 1 not (handles: element type '!util.buffer' is not a number type)
 // CHECK: remark: [xpu-shark.coverage] handles: not modelled, element type '!util.buffer' is not a number type; it has no time
   func.func @handles(%x: tensor<4x!util.buffer>) -> tensor<4x!util.buffer> {

@@ -7,7 +7,7 @@
 // CHECK: remark: [xpu-shark.coverage] outside: not modelled, the module does not define it; it has no time
 // CHECK: remark: [xpu-shark.collective] all_reduce of 32 B f32 over 2 devices{{.*}} on tiny takes
 // On one without, it is said and has none; what has no time at all is not shown as 0.
-// ALONE: remark: [xpu-shark.summary] main on xdna2: no time for 1 dispatches
+// ALONE: remark: [xpu-shark.summary] main on xdna2: no time for 1 dispatch
 // ALONE: remark: [xpu-shark.coverage] all_reduce of 32 B f32 over 2 devices{{.*}}: not simulated, target xdna2 describes no network
 
 // CHECK: remark: [xpu-shark.summary] idle: no dispatch found, nothing to simulate

@@ -31,10 +31,10 @@ class GiveAdvice(ModulePass):
     name: ClassVar[str] = "xpu-give-advice"
 
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
-        if not MOST_DISPATCHES[analysis.effort]:
-            return
         if analysis.report is None:
             ReportLimits().run(module, analysis)
+        if not MOST_DISPATCHES[analysis.effort]:
+            return
         report = analysis.report
         assert report is not None
         findings = tuple(

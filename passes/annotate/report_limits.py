@@ -25,7 +25,7 @@ class ReportLimits(ModulePass):
     name: ClassVar[str] = "xpu-report-limits"
 
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
-        analysis.workload = read_workload(module, analysis.target.iree.backends)
+        analysis.workload = read_workload(module, analysis.target.iree.backends, analysis.pinned)
         settings = Settings(
             analysis.target, analysis.dims, analysis.tiling, analysis.devices, analysis.fold
         )

@@ -57,6 +57,12 @@ def dispatch(item: Dispatch, target: str) -> str:
         f"{run.what} on {target} takes {time(run.time_ps)}, {ratio(run)} its bound: "
         f"limited by {limit(run)}; {wait(run)}"
     )
+    if run.edges.edge_share >= SHOWN_SHARE:
+        line += f"; {percent(run.edges.edge_share)} of the work is in edge tiles"
+    if run.edges.padded_share >= SHOWN_SHARE:
+        line += f"; {percent(run.edges.padded_share)} of the matrix unit's work is padding"
+    if run.note:
+        line += f"; {run.note}"
     if item.state != "modelled":
         line += f"; {item.state}: {item.reason}, bounded by its bytes"
     return line + _places(item)
@@ -73,8 +79,8 @@ def wait(run: KernelRun) -> str:
     """What the unit that does the work waits for most."""
     found = run.attribution
     unit = _UNITS.get(found.stream, f"the transfer {found.stream}")
-    if not found.waited_share:
-        return f"{unit} never waits"
+    if found.waited_share < 0.005:
+        return f"{unit} hardly waits"
     cause = _WAITS.get(found.waited_for, f"{found.waited_for} loads")
     return f"{unit} waits for {cause} {percent(found.waited_share)} of the time"
 
@@ -105,7 +111,7 @@ def function(item: Function, distinct: int, items: int, target: str) -> str:
     """The summary line of one function."""
     if not item.dispatches and not items:
         return f"{item.name}: no dispatch found, nothing to simulate"
-    parts = f"{item.dispatches} dispatches ({distinct} distinct, {item.launches} launches)"
+    parts = f"{_count(item.dispatches, 'dispatch')} ({distinct} distinct, {_count(item.launches, 'launch')})"
     if item.time_ps is None:
         text = f"{item.name} on {target}: no time for {parts}"
     elif item.time_ps == 0:
@@ -144,10 +150,17 @@ def advice(item: Function, found: list[Finding], saved: int, target: str) -> str
         return f"{item.name} on {target}: no findings"
     whole = item.time_ps or 1
     return (
-        f"{item.name} on {target}: {active} suggestions ({len(found) - active} indeterminate); "
+        f"{item.name} on {target}: {_count(active, 'suggestion')} and {len(found) - active} that "
+        "depend on uncertain constants; "
         f"the best of each dispatch together save {time(saved)}, {percent(saved / whole)}: "
         f"{whole / max(whole - saved, 1):.2f}x"
     )
+
+
+def _count(number: int, what: str) -> str:
+    """For example "1 dispatch", "3 dispatches"."""
+    ending = "" if number == 1 else "es" if what.endswith("ch") else "s"
+    return f"{number} {what}{ending}"
 
 
 def _places(item: Dispatch) -> str:

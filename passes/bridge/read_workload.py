@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 
+import msgspec
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.locations import source_location
@@ -22,14 +23,20 @@ from xpu_shark.simulator.workload import (
 )
 
 
-def read_workload(module: ir.Operation, prefer_backends: tuple[str, ...] = ()) -> Workload:
+def read_workload(
+    module: ir.Operation, prefer_backends: tuple[str, ...] = (), pinned: Set[str] = frozenset()
+) -> Workload:
     """Kernels and functions of `module` (a builtin.module at executable-configurations).
 
-    `prefer_backends` chooses among several HAL targets. Whatever is launched has a kernel: one
-    that the module does not define is `unmodelled` and stands after the others.
+    `prefer_backends` chooses among several HAL targets; the tile sizes of the kernels named in
+    `pinned` are the user's. Whatever is launched has a kernel: one that the module does not define
+    is `unmodelled` and stands after the others.
     """
     functions = read_functions(module)
-    kernels = read_kernels(module, prefer_backends)
+    kernels = tuple(
+        _pin(kernel) if kernel.name in pinned else kernel
+        for kernel in read_kernels(module, prefer_backends)
+    )
     if not kernels and not functions:
         return _plain_functions(module)
     known = {kernel.name for kernel in kernels}
@@ -48,6 +55,12 @@ def read_workload(module: ir.Operation, prefer_backends: tuple[str, ...] = ()) -
         if name not in known
     )
     return Workload(kernels=kernels + missing, functions=functions)
+
+
+def _pin(kernel: Kernel) -> Kernel:
+    """`kernel` with its tile sizes marked as the user's; the compiler derives all from one op's."""
+    nests = (msgspec.structs.replace(nest, pinned=bool(nest.tiles)) for nest in kernel.nests)
+    return msgspec.structs.replace(kernel, nests=tuple(nests))
 
 
 def _plain_functions(module: ir.Operation) -> Workload:
