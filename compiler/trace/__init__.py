@@ -1,0 +1,1 @@
+"""Traces of real runs: recording them, reading the files that runs leave, and writing ours."""

@@ -1,0 +1,82 @@
+"""Named arrays in one file: npz without pickle, the same bytes for the same arrays.
+
+A file is written beside its place and renamed, so a crash leaves the old one or none.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from xpu_shark.compiler import outputs
+from xpu_shark.compiler.trace.problem import TraceError, wrong
+
+Array = NDArray[Any]
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # zip's first day
+MAGIC: Final = b"PK\x03\x04"
+
+
+def write(path: str, arrays: Mapping[str, Array]) -> None:
+    """Raises `OSError`."""
+
+    def fill(partial: str) -> None:
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            for name, array in arrays.items():
+                content = io.BytesIO()
+                npy.write_array(content, array, version=(1, 0), allow_pickle=False)
+                member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+                member.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(member, content.getbuffer(), compresslevel=9)
+
+    outputs.replace(path, fill)
+
+
+def read(path: str) -> dict[str, Array]:
+    """Raises `TraceError` for what is no such file, was cut or changed, or `OSError`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            return {m.filename.removesuffix(".npy"): _member(archive, m, path) for m in members}
+    except TraceError:
+        raise
+    # zipfile and zlib answer damage with many types; none of them is a fault of this program.
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as problem:
+        raise _damaged(path, problem) from None
+    except Exception as problem:
+        if type(problem).__module__ in ("zlib", "struct"):
+            raise _damaged(path, problem) from None
+        raise
+
+
+def _damaged(path: str, problem: Exception) -> TraceError:
+    size = Path(path).stat().st_size
+    return TraceError(f"{path}: offset {size}: expected the end of a .xputrace, found {problem}")
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Array:
+    with archive.open(member) as file:
+        shape, fortran, kind = _header(file)
+        need = math.prod(shape) * kind.itemsize
+        if kind.hasobject or fortran or need > member.file_size:
+            expected = f"a plain array of at most {member.file_size} bytes in {member.filename}"
+            raise wrong(path, member.header_offset, expected, f"{kind} {shape}")
+        data = file.read(need + 1)
+        if len(data) != need:
+            found = f"{len(data)}"
+            raise wrong(path, member.header_offset, f"{need} bytes in {member.filename}", found)
+    return np.frombuffer(data, kind).reshape(shape)
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    if npy.read_magic(file) != (1, 0):
+        raise ValueError("an array of another version than 1.0")
+    shape, fortran, kind = npy.read_array_header_1_0(file)
+    return shape, fortran, kind

@@ -1,0 +1,126 @@
+"""The .xputrace file: a trace as columns; docs/trace.md describes it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from xpu_shark.compiler.trace import archive, columns, tables
+from xpu_shark.compiler.trace.archive import MAGIC, Array
+from xpu_shark.compiler.trace.model import (
+    UNKNOWN,
+    Column,
+    Export,
+    Iteration,
+    Kind,
+    Launches,
+    Loss,
+    Probe,
+    Trace,
+)
+from xpu_shark.compiler.trace.problem import TraceError
+
+__all__ = ["MAGIC", "VERSION", "read", "write"]
+VERSION: Final = 1
+SUFFIX: Final = ".xputrace"
+_TABLES: Final[dict[str, type[msgspec.Struct]]] = {
+    "kinds": Kind,
+    "iterations": Iteration,
+    "exports": Export,
+    "probes": Probe,
+    "losses": Loss,
+}
+_TEXTS: Final = ("device", "target", "tool")
+
+
+def write(path: str, trace: Trace) -> None:
+    """Whole or not at all; the same trace gives the same bytes. Raises `OSError`."""
+    archive.write(path, _arrays(trace))
+
+
+def read(path: str) -> Trace:
+    """Raises `TraceError` for a file that is damaged or of another version, or `OSError`."""
+    arrays = archive.read(path)
+    version = arrays.get("version")
+    if version is None or version.shape != ():
+        raise TraceError(f"{path}: offset 0: expected a .xputrace, found a zip without a version")
+    if int(version) != VERSION:
+        found = f"{path}: offset 0: expected version {VERSION} of .xputrace, found {int(version)}"
+        raise TraceError(f"{found}; record it again or use the program that wrote it")
+    try:
+        return _trace(arrays)
+    except KeyError as problem:
+        raise TraceError(f"{path}: offset 0: expected the array {problem} in it") from None
+    except (ValueError, TypeError, OverflowError, msgspec.ValidationError) as problem:
+        raise TraceError(f"{path}: offset 0: expected a whole trace: {problem}") from None
+
+
+def size(path: str) -> int:
+    """Bytes of the file."""
+    return Path(path).stat().st_size
+
+
+def _arrays(trace: Trace) -> dict[str, Array]:
+    names = tables.Strings()
+    launches = trace.launches
+    result: dict[str, Array] = {
+        "version": np.array(VERSION, np.int64),
+        "launches": np.array(len(launches), np.int64),
+        "launch_kind": columns.pack(launches.kind),
+        "launch_gap_ns": columns.pack(columns.gaps(launches.start_ns, launches.duration_ns)),
+        "launch_duration_ns": columns.pack(launches.duration_ns),
+        "launch_timed": np.packbits(launches.start_ns != UNKNOWN),
+    }
+    for name, row in _TABLES.items():
+        result |= tables.columns(name, row, getattr(trace, name), names)
+    for name in _TEXTS:
+        result[name] = np.array(names.number(getattr(trace, name)), np.int64)
+    numbers = [names.number(source) for source in trace.sources]
+    result["sources"] = np.array(numbers, np.int64)
+    result["program"] = np.frombuffer(trace.program, np.uint8)
+    return result | names.arrays()
+
+
+def _trace(arrays: dict[str, Array]) -> Trace:
+    names = tables.strings(arrays)
+    found: dict[str, Any] = {
+        name: tuple(tables.rows(name, row, arrays, names)) for name, row in _TABLES.items()
+    }
+    found |= {name: names.text(int(arrays[name])) for name in _TEXTS}
+    found["sources"] = tuple(names.text(number) for number in arrays["sources"].tolist())
+    found["program"] = arrays["program"].tobytes()
+    found["launches"] = _launches(arrays, len(found["kinds"]))
+    assert set(found) == {field.name for field in fields(Trace)}
+    _check(found["iterations"], len(found["launches"]))
+    return Trace(**found)
+
+
+def _launches(arrays: dict[str, Array], kinds: int) -> Launches:
+    count = int(arrays["launches"])
+    read = {
+        name: columns.unpack(arrays[f"launch_{name}"], count)
+        for name in ("kind", "gap_ns", "duration_ns")
+    }
+    _inside(read["kind"], kinds)
+    if len(arrays["launch_timed"]) * 8 < count:
+        raise ValueError(f"expected {count} bits in launch_timed")
+    timed = np.unpackbits(arrays["launch_timed"], count=count).astype(bool)
+    start = columns.starts(read["gap_ns"], read["duration_ns"], timed)
+    return Launches(read["kind"], start, read["duration_ns"])
+
+
+def _inside(kind: Column, kinds: int) -> None:
+    if len(kind) and not 0 <= int(kind.min()) <= int(kind.max()) < kinds:
+        raise ValueError(f"expected launches of a kind below {kinds}, found {int(kind.max())}")
+
+
+def _check(iterations: tuple[Iteration, ...], launches: int) -> None:
+    at = 0
+    for each in iterations:
+        if each.first < at or each.launches < 0 or each.first + each.launches > launches:
+            raise ValueError(f"expected iterations in order within {launches} launches")
+        at = each.first + each.launches
