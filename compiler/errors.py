@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -26,6 +27,11 @@ def warning(message: object) -> None:
 def fault(doing: str, problem: BaseException) -> None:
     """A defect of ours: one line with where it happened; the caller goes on without the result."""
     warning(f"{doing}: {type(problem).__name__}: {problem}{_place(problem)} (please report)")
+
+
+def close_stdout() -> None:
+    """Let what standard output still holds go nowhere: nobody reads it any more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _place(problem: BaseException) -> str:

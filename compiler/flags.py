@@ -13,6 +13,7 @@ from xpu_shark.simulator import target as targets
 from xpu_shark.simulator.target import Target, TargetError
 
 if TYPE_CHECKING:
+    from xpu_shark.simulator.recording import Recording
     from xpu_shark.passes.module_pass import Effort, Tiling
 
 PREFIX: Final = "--xpu-"
@@ -33,6 +34,8 @@ class Options:
     fold: bool = True
     effort: Effort = "default"
     passes: tuple[str, ...] = DEFAULT_PASSES
+    trace: str = ""
+    recording: Recording | None = None  # what the trace says
 
 
 @dataclass(frozen=True)
@@ -84,13 +87,16 @@ def options(given: Iterable[tuple[Flag, str]], default_target: str = "") -> Opti
     if "target" not in values:
         known = ", ".join(targets.names())
         raise UsageError(f"--xpu-target=NAME|FILE.toml is missing (known names: {known})")
+    if "trace" in values:
+        values["trace"], values["recording"] = values["trace"]
     return Options(**{_FIELDS.get(name, name): value for name, value in values.items()})
 
 
 def usage() -> str:
     """One line a flag, for `--help`."""
     shown = [(f"{f.spelling}={f.metavar}", f.help) for f in FLAGS if f.parse is not None]
-    return "\n".join(f"  {left:28}  {right}" for left, right in shown)
+    width = max(len(left) for left, _ in shown)
+    return "\n".join(f"  {left:{width}}  {right}" for left, right in shown)
 
 
 def _find(arg: str) -> tuple[Flag, str | None]:
@@ -152,6 +158,13 @@ def _passes(text: str) -> tuple[str, ...]:
     return names
 
 
+def _trace(text: str) -> Any:
+    """Read here, so that a trace that is no good ends the command before any compiling."""
+    from xpu_shark.compiler.trace import facts
+
+    return text, facts.recording(facts.load(text))
+
+
 _FIELDS: Final = {"dim": "dims"}
 FLAGS: Final = (
     Flag("target", "NAME|FILE.toml", "accelerator to simulate (xpu-shark targets)", _target),
@@ -161,7 +174,7 @@ FLAGS: Final = (
     Flag("effort", "low|default|high", "how hard to look for advice", _choice("effort", *_EFFORTS)),
     Flag("fold", "on|off", "skip over repeated tiles (same result, faster)", _fold),
     Flag("passes", "NAME[,NAME...]", "passes to run instead of the default ones", _passes),
-    Flag("trace", "FILE.xputrace", "facts of a recorded run"),
+    Flag("trace", "FILE.xputrace", "facts of a recorded run", _trace),
     Flag("report", "DIR", "folder for the report"),
     Flag("timeline", "FILE.json", "timeline for Perfetto"),
     Flag("sarif", "FILE.sarif", "findings for code scanning"),

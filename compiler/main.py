@@ -52,16 +52,25 @@ COMMANDS: Final = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: this process's); returns the exit code."""
     args = sys.argv[1:] if argv is None else list(argv)
-    if not args or args[0] in ("--help", "-h", "help"):
-        print(_help())
-        return 0 if args else USAGE
     try:
-        return _run(args[0], args[1:])
+        code = _dispatch(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        errors.close_stdout()
+        return 1
     except UsageError as problem:
         errors.error(problem)
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _dispatch(args: list[str]) -> int:
+    if not args or args[0] in ("--help", "-h", "help"):
+        print(_help())
+        return 0 if args else USAGE
+    return _run(args[0], args[1:])
 
 
 def _run(name: str, args: list[str]) -> int:

@@ -26,11 +26,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         ours, theirs = flags.split(sys.argv[1:] if argv is None else argv)
         args = _parser().parse_args(theirs)
-        return _run(args, flags.options(ours, DEFAULT_TARGET))
+        code = _run(args, flags.options(ours, DEFAULT_TARGET))
+        sys.stdout.flush()
+        return code
     except UsageError as problem:
         errors.error(problem)
         return USAGE
     except BrokenPipeError:  # the reader (FileCheck, head) has seen enough
+        errors.close_stdout()
         return 1
 
 

@@ -83,3 +83,12 @@ def test_a_broken_target_file_is_not_shown(
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1)
     assert "broken.toml" in said.err
+
+
+@pytest.mark.parametrize("module", ["main", "opt_main"])
+def test_a_reader_that_has_seen_enough_is_no_fault(module: str) -> None:
+    command = f"{sys.executable} -m xpu_shark.compiler.{module} --help"
+    shell = ["bash", "-c", f"{command} | exec true; exit ${{PIPESTATUS[0]}}"]
+    done = subprocess.run(shell, check=False, capture_output=True)
+    assert done.stderr == b""
+    assert done.returncode in (0, 1)  # 0 where all was written before the reader left
