@@ -28,8 +28,8 @@ def region(tensor: BoundTensor, access: Access, tile: Sequence[int]) -> Region:
     """The part of `tensor` that `access` touches when loop dim d spans `tile[d]` iterations.
 
     Along a dimension indexed by sum(c_d x i_d) that is sum(|c_d| x (tile_d - 1)) + 1 elements, at
-    most the tensor's: sliding windows overlap inside a tile and are loaded once. An indirect
-    index touches one place for each point of its dims.
+    most the tensor's: sliding windows overlap inside a tile and are loaded once. Indirect
+    indices together pick one place for each point of all their dims.
     """
     return _region(tensor, access, tuple(tile))
 
@@ -41,15 +41,15 @@ def accesses(nest: BoundNest) -> list[tuple[Access, bool]]:
 
 @lru_cache(maxsize=REMEMBERED)
 def _region(tensor: BoundTensor, access: Access, tile: tuple[int, ...]) -> Region:
-    spans, places = [], 1
+    spans, picked = [], set[int]()
     for extent, index in zip(tensor.shape, access.map, strict=True):
         if index.indirect:
-            places *= prod(tile[dim] for dim, _ in index.terms)
+            picked.update(dim for dim, _ in index.terms)
             spans.append(min(extent, 1))
         else:
             span = 1 + sum(abs(c) * (tile[dim] - 1) for dim, c in index.terms)
             spans.append(max(0, min(extent, span)))
-    elements = prod(spans) * places
+    elements = prod(spans) * prod(tile[dim] for dim in picked)
     run = min(_run(tensor, spans), elements)
     if not elements or not run:
         return Region(0, 0, 0, 0)
