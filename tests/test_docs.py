@@ -83,7 +83,7 @@ def test_every_pass_has_a_lit_test_of_its_name() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     passes = project["entry-points"]["xpu_shark.passes"].values()
     modules = {entry.partition(":")[0].rpartition(".")[2] for entry in passes}
-    tests = {path.stem for path in (ROOT / "lit_tests" / "passes").glob("*.mlir")}
+    tests = {path.stem for path in (ROOT / "lit_tests").rglob("*.mlir")}
     assert modules - tests == set()
 
 
