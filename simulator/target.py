@@ -51,17 +51,20 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 class Dma(Struct, frozen=True, kw_only=True):
     """Cost of starting one transfer, on the queue that issues it, and the most tiles of one
-    operand that the chip's compiler or library keeps in flight (where they fit)."""
+    operand that the chip's compiler or library keeps in flight (where they fit). `window_bytes`
+    is what such a compiler gives to the tiles of one step; all that fits by default."""
 
     setup_ns: Cost
     stages: Count = 2
+    window_bytes: Count | None = None
 
 
 class Systolic(Struct, frozen=True, kw_only=True, tag_field="kind", tag="systolic"):
     """Weight-stationary array: `rows` (reduction) x `cols` (output) cells, `count` a core.
 
     `cycles_per_row[type]`: cycles to push one row of activations; weights for the next pass
-    load behind the current one at `weight_cycles_per_row` a row.
+    load behind the current one at `weight_cycles_per_row` a row; `pass_cycles` go by while they
+    are swapped in.
     """
 
     count: Count
@@ -69,6 +72,7 @@ class Systolic(Struct, frozen=True, kw_only=True, tag_field="kind", tag="systoli
     cols: Count
     cycles_per_row: dict[str, Rate]
     weight_cycles_per_row: Rate = 1.0
+    pass_cycles: Cost = 0.0
 
 
 class Mma(Struct, frozen=True, kw_only=True, tag_field="kind", tag="mma"):

@@ -12,13 +12,14 @@ def tile_cost(
     """`batch` products of m x k by k x n; `element` is a key of `cycles_per_row`.
 
     Each pass holds `rows` x `cols` weights and streams m rows; it lasts at least as long as the
-    weights of the next pass take to load. Latency is the first load, then fill and drain.
+    weights of the next pass take to load, and swapping them in costs `pass_cycles` more. Latency
+    is the first load, then fill and drain.
     """
     if 0 in (batch, m, n, k):
         return NONE
     rounds, streamed = _schedule(unit, m, batch * _blocks(unit, n, k))
     load = unit.rows * unit.weight_cycles_per_row
-    cycles = rounds * max(streamed * unit.cycles_per_row[element], load)
+    cycles = rounds * (max(streamed * unit.cycles_per_row[element], load) + unit.pass_cycles)
     return Cost(target.ps(cycles), target.ps(load + unit.rows + unit.cols))
 
 

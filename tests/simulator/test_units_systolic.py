@@ -36,6 +36,12 @@ def test_service_counts_rows_of_every_pass(m: int, n: int, k: int, cycles: int) 
     assert _cost(ONE, m, n, k) == Cost(cycles * 1000, LATENCY)
 
 
+def test_swapping_weights_costs_every_pass() -> None:
+    swap = msgspec.structs.replace(ONE, pass_cycles=3.0)
+    assert _cost(swap, 10, 4, 8).service_ps == 26_000  # two passes of 10 rows and 3 cycles
+    assert _cost(swap, 1, 4, 4).service_ps == 7_000  # the next weights take 4, and 3 cycles
+
+
 def test_batches_are_passes_of_their_own() -> None:
     assert _cost(ONE, 4, 4, 4, batch=3).service_ps == 12_000
 
