@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from xpu_shark.simulator.program import Instruction, Loop
@@ -11,8 +12,10 @@ from xpu_shark.simulator.program import Instruction, Loop
 class Op:
     """One place in a stream's code that holds an instruction, and how often it has run.
 
-    `posts` are (channel, credits); channels that nobody reads are left out. `straight`: what
-    follows is an instruction too, so no loop mark has to be looked at.
+    `waits` and `posts` are (channel, credits); posts that nobody reads are left out, and the
+    engine resolves both to the channels' queues in `takes` and `gives`. `straight`: an
+    instruction follows. `back`: the end of the innermost loop follows, which goes back to an
+    instruction; the two common cases need no look at the loop marks.
     """
 
     resource: int
@@ -22,6 +25,9 @@ class Op:
     posts: tuple[tuple[int, int], ...]
     bytes: int
     straight: bool = False
+    back: End | None = None
+    takes: tuple[tuple[deque[int], int, int], ...] = ()  # (queue, credits, channel)
+    gives: tuple[tuple[deque[int], int, int, StreamState], ...] = ()  # ... and who waits there
     executed: int = 0
 
 
@@ -69,6 +75,17 @@ class StreamState:
     def finished(self) -> bool:
         return self.pc == len(self.code)
 
+    def advance(self, end: End) -> None:
+        """Move over the end of a loop that starts with an instruction."""
+        done = self.done[-1] + 1
+        if done < end.count:
+            self.done[-1] = done
+            self.pc = end.start
+            if end.watched:
+                self.iterated = end.tag
+        else:
+            self.enter()
+
     def enter(self) -> None:
         """Move from a loop mark to the instruction after it, through loop ends and beginnings."""
         code, pc = self.code, self.pc
@@ -101,7 +118,10 @@ def flatten(body: tuple[Instruction | Loop, ...], read: frozenset[int]) -> Code:
     for place in range(len(code) - 1):
         op = code[place]
         if isinstance(op, Op):
-            op.straight = isinstance(code[place + 1], Op)
+            after = code[place + 1]
+            op.straight = isinstance(after, Op)
+            if isinstance(after, End) and isinstance(code[after.start], Op):
+                op.back = after
     return code
 
 
