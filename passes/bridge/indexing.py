@@ -148,7 +148,8 @@ def _affine(expr: ir.AffineExpr, dims: Position) -> Index:
     return combined(lhs, rhs)
 
 
-def _constant(value: ir.Value) -> int | None:
+def constant(value: ir.Value) -> int | None:
+    """The integer that `value` is; None where it is computed."""
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
         return None
     attribute = value.owner.operation.attributes["value"]
@@ -160,7 +161,7 @@ def _difference(_: ir.Operation, parts: list[Index]) -> Index:
 
 
 def _product(op: ir.Operation, parts: list[Index]) -> Index:
-    lhs, rhs = (_constant(operand) for operand in op.operands)
+    lhs, rhs = (constant(operand) for operand in op.operands)
     if rhs is not None:
         return scaled(parts[0], rhs)
     return scaled(parts[1], lhs) if lhs is not None else combined(*parts)

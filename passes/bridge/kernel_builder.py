@@ -19,7 +19,7 @@ from xpu_shark.passes.bridge.tile_sizes import read_tiles
 from xpu_shark.passes.bridge.views import View
 from xpu_shark.simulator.element_type import bits
 from xpu_shark.simulator.symbolic import product, symbol
-from xpu_shark.simulator.workload import Access, Contraction, Dim, Nest, Tensor, Work
+from xpu_shark.simulator.workload import Access, Contraction, Dim, Nest, Tensor, TileLevel, Work
 
 Shaped = ir.RankedTensorType | ir.MemRefType
 
@@ -147,10 +147,16 @@ class KernelBuilder:
         contraction: Contraction | None = None,
         points: Size | None = None,
         loops: Sequence[int] | None = None,
+        tiles: Sequence[TileLevel] | None = None,
     ) -> None:
-        """Append a nest for `op`; `loops`: which of the op's own loops its dims are (all)."""
+        """Append a nest for `op`; `loops`: which of the op's own loops its dims are (all).
+
+        `tiles` stands in for those of the op's `lowering_config`.
+        """
         dims = tuple(dims)
         pending, self._pending = self._pending, []
+        if tiles is None:
+            tiles = read_tiles(op, range(len(dims)) if loops is None else loops)
         self.nests.append(
             Nest(
                 name=name or op.name.rpartition(".")[2],
@@ -161,7 +167,7 @@ class KernelBuilder:
                 contraction=contraction,
                 points=points,
                 trips=self.trips,
-                tiles=read_tiles(op, range(len(dims)) if loops is None else loops),
+                tiles=tuple(tiles),
                 location=source_location(op.location),
             )
         )

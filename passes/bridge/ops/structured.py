@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
@@ -15,6 +15,8 @@ from xpu_shark.passes.bridge.indexing import HERE, Position, along, combined, fr
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, element_of, is_shaped
 from xpu_shark.passes.bridge.shapes import destinations
 from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.passes.bridge.split_loops import COUNTERS, Split, split_loops
+from xpu_shark.passes.bridge.tile_sizes import read_tiles
 from xpu_shark.simulator.workload import Access, Contraction, Dim, Index, Work
 
 _PICKS = frozenset(("tensor.extract", "memref.load"))
@@ -31,6 +33,7 @@ class Structured:
     outs: int
     positions: tuple[Position, ...]
     dims: tuple[Dim, ...]
+    split: Split | None = None  # how `dims` came from the op's own loops, if they differ
 
     @property
     def inputs(self) -> range:
@@ -46,7 +49,7 @@ class Structured:
 
 def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
     """One nest; a constant fill of a tensor is put off until somebody needs it in memory."""
-    parts = take_apart(builder, op)
+    parts = _with_digits(take_apart(builder, op))
     if is_fill(parts) and len(op.results) == 1:
         builder.blank(op.results[0], fill=op)
         return
@@ -55,9 +58,9 @@ def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
     work = count(parts.block, (product,) if product is not None else ())
     reads += _gathers(builder, parts)
     reads += read_previous(builder, parts)
-    builder.emit(
-        op, parts.dims, reads, write_outputs(builder, parts), work, contraction=contraction
-    )
+    writes = write_outputs(builder, parts)
+    tiles = parts.split and parts.split.tiles(read_tiles(op, range(len(parts.split.parts))))
+    builder.emit(op, parts.dims, reads, writes, work, contraction=contraction, tiles=tiles)
 
 
 def take_apart(builder: KernelBuilder, op: ir.Operation) -> Structured:
@@ -69,6 +72,17 @@ def take_apart(builder: KernelBuilder, op: ir.Operation) -> Structured:
     places = tuple(positions(map_) for map_ in maps)
     dims = loop_dims(builder, maps[0].n_dims, operands, places, outs)
     return Structured(op, op.regions[0].blocks[0], operands, outs, places, dims)
+
+
+def _with_digits(parts: Structured) -> Structured:
+    """Loops whose digits say where a body picks elements, as a loop a digit."""
+    if not _has_picks(parts):
+        return parts
+    split = split_loops(body_ops(parts.block), parts.dims)
+    if split is None:
+        return parts
+    places = tuple(map(split.position, parts.positions))
+    return replace(parts, positions=places, dims=split.dims, split=split)
 
 
 def indexing_maps(op: ir.Operation) -> tuple[ir.AffineMap, ...] | None:
@@ -195,9 +209,11 @@ def gathers(builder: KernelBuilder, block: ir.Block, known: dict[ir.Value, Index
 
 
 def _gathers(builder: KernelBuilder, parts: Structured) -> list[Access]:
-    if not any(op.name in _PICKS for op in body_ops(parts.block)):
-        return []
-    return gathers(builder, parts.block, _known_positions(parts))
+    return gathers(builder, parts.block, _known_positions(parts)) if _has_picks(parts) else []
+
+
+def _has_picks(parts: Structured) -> bool:
+    return any(op.name in _PICKS for op in body_ops(parts.block))
 
 
 def _known_positions(parts: Structured) -> dict[ir.Value, Index]:
@@ -206,8 +222,10 @@ def _known_positions(parts: Structured) -> dict[ir.Value, Index]:
         parts.argument(operand): combined(*position) if position else HERE
         for operand, position in enumerate(parts.positions)
     }
+    if parts.split is not None:
+        return {**known, **parts.split.known}
     for op in body_ops(parts.block):
-        if op.name in ("linalg.index", "iree_linalg_ext.index"):
+        if op.name in COUNTERS:
             known[op.results[0]] = along(op.attributes["dim"].value)[0]
     return known
 
