@@ -102,14 +102,40 @@ class Vector(Struct, frozen=True, kw_only=True):
     latency_cycles: Cost = 0.0
 
 
-class Network(Struct, frozen=True, kw_only=True):
-    """Links between devices: `links` a device, each `bytes_per_s` one way."""
+class Protocol(Struct, frozen=True, kw_only=True):
+    """One way to hand data to a peer. `payload` is the data's share of the bytes on the wire (flags
+    take the rest), `latency_ns` and `message_ns` replace the network's, `bytes_per_s` is the
+    most data a device moves this way."""
 
-    topology: Literal["ring", "torus2d", "torus3d", "switch", "full"]
+    name: str
+    payload: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    latency_ns: Cost
+    message_ns: Cost = 0.0
+    bytes_per_s: Rate | None = None
+
+
+class Network(Struct, frozen=True, kw_only=True):
+    """Links between devices: `links` a device, each `bytes_per_s` one way.
+
+    Links are shared out evenly over the directions of a ring or torus, taken together to a switch,
+    and one goes to each peer where all are connected. At most `devices` are joined this way; more
+    of them are groups joined by `outer`. A torus is `shape` (as square as possible by default),
+    and its axes are closed where they have `wrap_from` devices or more. `in_flight` messages a
+    link may be unacknowledged. `algorithms` are those of the chip's own library (all by default).
+    """
+
+    topology: Literal["ring", "ring_one_way", "torus2d", "torus3d", "switch", "full"]
     links: Count
     bytes_per_s: Rate
     latency_ns: Cost
     message_ns: Cost = 0.0
+    in_flight: Count | None = None
+    devices: Count | None = None
+    shape: tuple[Count, ...] = ()
+    wrap_from: Count = 1
+    algorithms: tuple[str, ...] = ()
+    protocols: tuple[Protocol, ...] = ()
+    outer: Network | None = None
 
 
 class Iree(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,220 @@
+"""Links between devices: which ones a message takes, and what each costs.
+
+A fabric is a stack of levels, innermost first, and a device has one coordinate a level. A torus is
+one ring a dimension; 8 devices behind a switch and 16 such on a slower network are a switch of 8
+and a switch of 16. A message goes level by level and, within a ring, the shorter way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Literal
+
+import msgspec
+
+from xpu_shark.simulator.target import Network, Protocol
+from xpu_shark.simulator.units.dma import PS_PER_NS
+
+Kind = Literal["ring", "ring_one_way", "line", "switch", "full"]
+DIMENSIONS = {"torus2d": 2, "torus3d": 3}
+
+
+class NetworkError(ValueError):
+    """The network cannot join so many devices; the message is one line for the user."""
+
+
+class Level(msgspec.Struct, frozen=True):
+    """`extent` devices (or groups of them) joined in one way.
+
+    `bytes_per_s` is the rate of one link one way: to one neighbour, to the switch, to one peer.
+    `message_ps` is what issuing one message takes of the first link, `latency_ps` the time from the
+    last byte sent to the last byte there. `in_flight` is 0 where there is no limit.
+    """
+
+    name: str
+    kind: Kind
+    extent: int
+    bytes_per_s: float
+    latency_ps: int
+    message_ps: int = 0
+    in_flight: int = 0
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One direction of one link: `port` of device `owner`. Ports of one name are alike."""
+
+    owner: int
+    port: str
+    bytes_per_s: float
+    latency_ps: int
+    message_ps: int
+    in_flight: int
+
+
+class Fabric(msgspec.Struct, frozen=True):
+    """Devices are numbered with the innermost level's coordinate running fastest. `slow` divides
+    the rate of single links, by (owner, port): a straggler."""
+
+    levels: tuple[Level, ...]
+    slow: Mapping[tuple[int, str], float] = {}
+
+    @property
+    def devices(self) -> int:
+        return prod(level.extent for level in self.levels)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return tuple(level.extent for level in self.levels)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether the fabric looks the same from every device."""
+        return not self.slow and all(level.kind != "line" for level in self.levels)
+
+    @property
+    def egress_bytes_per_s(self) -> float:
+        """The most that one device sends on all its links together."""
+        return sum(_egress(level) for level in self.levels)
+
+    def path(self, source: int, target: int) -> tuple[Link, ...]:
+        """The links of a message in order; () from a device to itself."""
+        links: list[Link] = []
+        stride = 1
+        for level in self.levels:
+            at = source // stride % level.extent
+            to = target // stride % level.extent
+            for owner, port in _route(level, at, to):
+                links.append(self._link(level, source + (owner - at) * stride, port))
+            source += (to - at) * stride
+            stride *= level.extent
+        first = links[:1]
+        return (*first, *(msgspec.structs.replace(link, message_ps=0) for link in links[1:]))
+
+    def _link(self, level: Level, owner: int, port: str) -> Link:
+        name = f"{level.name}.{port}"
+        latency = 0 if port == "in" else level.latency_ps
+        rate = level.bytes_per_s / self.slow.get((owner, name), 1.0)
+        return Link(owner, name, rate, latency, level.message_ps, level.in_flight)
+
+
+def fabric(network: Network, devices: int, protocol: Protocol | None = None) -> Fabric:
+    """`devices` joined as `network` says, messages handed over as `protocol` says.
+
+    Raises `NetworkError` where the network cannot join them.
+    """
+    return Fabric(tuple(_levels(network, devices, protocol, "link")))
+
+
+def grid(devices: int, dimensions: int) -> tuple[int, ...]:
+    """The most square shape of `devices` in so many dimensions, smallest first: 8 is 2 x 4."""
+    shape = []
+    for left in range(dimensions, 1, -1):
+        side = max(n for n in range(1, round(devices ** (1 / left)) + 1) if devices % n == 0)
+        shape.append(side)
+        devices //= side
+    return (*shape, devices)
+
+
+def _levels(
+    network: Network, devices: int, protocol: Protocol | None, name: str
+) -> Iterator[Level]:
+    inner = min(devices, network.devices or devices)
+    groups, rest = divmod(devices, inner)
+    if rest:
+        raise NetworkError(
+            f"{devices} devices are not whole groups of network.devices = {inner}; "
+            f"give a multiple of {inner}"
+        )
+    shape = _shape(network, inner)
+    for axis, extent in enumerate(shape):
+        label = f"{name}{'xyz'[axis]}" if len(shape) > 1 else name
+        if extent > 1:
+            yield _level(network, extent, len(shape), protocol, label)
+    if groups == 1:
+        return
+    if network.outer is None:
+        raise NetworkError(
+            f"{devices} devices, but the network joins {inner}; describe the rest in network.outer"
+        )
+    yield from _levels(
+        network.outer, groups, _counterpart(network.outer, protocol), f"{name}.outer"
+    )
+
+
+def _shape(network: Network, devices: int) -> tuple[int, ...]:
+    """The network's own shape where it holds all devices of it, else the most square one."""
+    if prod(network.shape) == devices and network.shape:
+        return network.shape
+    return grid(devices, DIMENSIONS.get(network.topology, 1))
+
+
+def _level(
+    network: Network, extent: int, dimensions: int, protocol: Protocol | None, name: str
+) -> Level:
+    kind = _kind(network, extent)
+    if kind == "full" and network.topology == "full" and extent - 1 > network.links:
+        raise NetworkError(
+            f"{extent} devices need {extent - 1} links each to be fully connected, the target has "
+            f"{network.links}; set network.devices = {network.links + 1} and network.outer"
+        )
+    rate = network.bytes_per_s * _share(network, kind, dimensions)
+    latency, message = network.latency_ns, network.message_ns
+    if protocol is not None:
+        rate = min(rate * protocol.payload, protocol.bytes_per_s or rate)
+        latency, message = protocol.latency_ns, protocol.message_ns
+    return Level(name, kind, extent, rate, _ps(latency), _ps(message), network.in_flight or 0)
+
+
+def _kind(network: Network, extent: int) -> Kind:
+    """An axis that is not closed is a line; of two devices, simply one link each way."""
+    if network.topology in DIMENSIONS or network.topology == "ring":
+        if extent >= network.wrap_from and extent > 2:
+            return "ring"
+        return "line" if extent > 2 else "full"
+    kinds: dict[str, Kind] = {"ring_one_way": "ring_one_way", "switch": "switch", "full": "full"}
+    return kinds[network.topology]
+
+
+def _share(network: Network, kind: Kind, dimensions: int) -> float:
+    """How many of a device's links carry one direction of one level."""
+    if kind in ("switch", "ring_one_way"):
+        return network.links
+    if network.topology == "full":
+        return 1
+    return max(1, network.links // (2 * dimensions))
+
+
+def _counterpart(network: Network, protocol: Protocol | None) -> Protocol | None:
+    """The outer network's protocol of the same name."""
+    named = [own for own in network.protocols if protocol and own.name == protocol.name]
+    return named[0] if named else None
+
+
+def _egress(level: Level) -> float:
+    ports = {"ring": 2, "line": 2, "full": level.extent - 1}.get(level.kind, 1)
+    return ports * level.bytes_per_s
+
+
+def _route(level: Level, at: int, to: int) -> Iterator[tuple[int, str]]:
+    """(coordinate of the owner, port) of every link from `at` to `to`."""
+    if at == to:
+        return
+    extent = level.extent
+    if level.kind == "switch":
+        yield at, "out"
+        yield to, "in"
+    elif level.kind == "full":
+        yield at, f"by{(to - at) % extent}"
+    else:
+        ahead = (to - at) % extent
+        backwards = level.kind == "ring" and ahead > extent - ahead
+        if level.kind == "line":
+            backwards = to < at
+        step, hops = (-1, (at - to) % extent) if backwards else (1, ahead)
+        for hop in range(hops):
+            yield (at + hop * step) % extent, "-" if backwards else "+"
+
+
+def _ps(nanoseconds: float) -> int:
+    return -int(-nanoseconds * PS_PER_NS // 1)
