@@ -7,7 +7,7 @@ in its export: the `ordinal` of `hal.instrument.value`. The plan is JSON in the 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -18,15 +18,16 @@ SITES: Final = 256  # an ordinal has 8 bits
 REFLECTION: Final = "xpu-shark.plan"  # key of the plan in the reflection of QUERY
 QUERY: Final = "__query_instruments"  # the function that IREE's runner asks for the dump
 NONE: Final = -1  # no probe
+_Kind = TypeVar("_Kind")
 
 
-class Value(msgspec.Struct, frozen=True, tag="value"):
+class Value(msgspec.Struct, frozen=True, omit_defaults=True, tag="value"):
     """A probe of a 32-bit value that later bounds or conditions are made of."""
 
     site: int
 
 
-class Stamp(msgspec.Struct, frozen=True, tag="stamp"):
+class Stamp(msgspec.Struct, frozen=True, omit_defaults=True, tag="stamp"):
     """A probe of the cycle counter: its low 32 bits, and its high ones if `high` is a site.
 
     `loop` is the loop whose iteration starts here, NONE for the start or end of the workgroup.
@@ -37,7 +38,7 @@ class Stamp(msgspec.Struct, frozen=True, tag="stamp"):
     loop: int = NONE
 
 
-class Loop(msgspec.Struct, frozen=True, tag="for"):
+class Loop(msgspec.Struct, frozen=True, omit_defaults=True, tag="for"):
     """`for lower <= i < upper, by step`. `site` reports i in every iteration, if there is one."""
 
     number: int
@@ -49,7 +50,7 @@ class Loop(msgspec.Struct, frozen=True, tag="for"):
     location: str = ""
 
 
-class While(msgspec.Struct, frozen=True, tag="while"):
+class While(msgspec.Struct, frozen=True, omit_defaults=True, tag="while"):
     """Runs `before`, then as long as `condition` holds `body` and `before` again.
 
     It has no induction variable: `site`, if there is one, reports 0 in every iteration.
@@ -63,7 +64,7 @@ class While(msgspec.Struct, frozen=True, tag="while"):
     location: str = ""
 
 
-class Branch(msgspec.Struct, frozen=True, tag="if"):
+class Branch(msgspec.Struct, frozen=True, omit_defaults=True, tag="if"):
     """Runs `then` if `condition` is not 0, else `otherwise`."""
 
     condition: Expression
@@ -81,7 +82,7 @@ class Size(msgspec.Struct, frozen=True):
     constant: int
 
 
-class ExportPlan(msgspec.Struct, frozen=True):
+class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     """Probes of one export. `declined` says why it has no probe but that of its workgroups."""
 
     name: str
@@ -117,7 +118,7 @@ def decode_export(text: str) -> ExportPlan:
     return _decode(text, ExportPlan)
 
 
-def _decode[T](text: str, kind: type[T]) -> T:
+def _decode(text: str, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.MsgspecError as problem:
