@@ -13,11 +13,14 @@ from xpu_shark.simulator import target as targets
 from xpu_shark.simulator.target import Target, TargetError
 
 if TYPE_CHECKING:
-    from xpu_shark.simulator.recording import Recording
+    from xpu_shark.compiler.probing import Instrument
     from xpu_shark.passes.module_pass import Effort, Tiling
+    from xpu_shark.simulator.recording import Recording
 
 PREFIX: Final = "--xpu-"
 DEFAULT_PASSES: Final = ("xpu-report-limits", "xpu-give-advice")
+NO_TARGET: Final = "tiny"  # where only probes are asked for: nothing is simulated
+_INSTRUMENTS: Final[tuple[Instrument, ...]] = ("off", "workgroup", "loop")
 _TILINGS: Final[tuple[Tiling, ...]] = ("ir", "default", "best")
 _EFFORTS: Final[tuple[Effort, ...]] = ("low", "default", "high")
 _DIM = re.compile(r"([A-Za-z_][\w.$-]*)=(\d+)")
@@ -34,6 +37,7 @@ class Options:
     fold: bool = True
     effort: Effort = "default"
     passes: tuple[str, ...] = DEFAULT_PASSES
+    instrument: Instrument = "off"
     trace: str = ""
     recording: Recording | None = None  # what the trace says
 
@@ -84,6 +88,8 @@ def options(given: Iterable[tuple[Flag, str]], default_target: str = "") -> Opti
         assert flag.parse is not None
         value = flag.parse(text)
         values[flag.name] = {**values.get(flag.name, {}), **value} if flag.name == "dim" else value
+    if "target" not in values and values.get("instrument", "off") != "off":
+        values = {"target": _target(NO_TARGET), "passes": (), **values}
     if "target" not in values:
         known = ", ".join(targets.names())
         raise UsageError(f"--xpu-target=NAME|FILE.toml is missing (known names: {known})")
@@ -179,5 +185,10 @@ FLAGS: Final = (
     Flag("timeline", "FILE.json", "timeline for Perfetto"),
     Flag("sarif", "FILE.sarif", "findings for code scanning"),
     Flag("tuning-spec", "FILE.mlir", "advice as a tuning spec"),
-    Flag("instrument", "off|workgroup|loop", "probes in the compiled program"),
+    Flag(
+        "instrument",
+        "off|workgroup|loop",
+        "probes in the compiled program (llvm-cpu; compile only)",
+        _choice("instrument", *_INSTRUMENTS),
+    ),
 )
