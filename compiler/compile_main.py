@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Final
 
-from xpu_shark.compiler import errors, flags, outputs, pass_registry, stock
+from xpu_shark.compiler import errors, flags, outputs, pass_registry, probing, stock
 from xpu_shark.compiler.errors import UsageError
 from xpu_shark.compiler.flags import Options
 from xpu_shark.compiler.iree_flags import StockOnly, expand_response_files
+from xpu_shark.compiler.probing import Refused
 
 DEFAULT_FILTER: Final = "xpu-shark.*"
 
@@ -25,8 +26,11 @@ def main(argv: Sequence[str]) -> int:
         pass_registry.check(options.passes)
     from xpu_shark.compiler.pipeline import repeatable_stdin
 
-    with repeatable_stdin(theirs):
-        code = _compile(theirs, options)
+    try:
+        with repeatable_stdin(theirs):
+            code = _compile(theirs, options)
+    except Refused:
+        probing.compile_without(ours, theirs)
     if code is None:
         stock.become(theirs)
     return code
@@ -48,7 +52,7 @@ def _compile(args: Sequence[str], options: Options) -> int | None:
     except StockOnly as reason:
         if str(reason):
             errors.warning(reason)
-    except UsageError:
+    except (UsageError, Refused):
         raise
     except Exception as problem:  # any defect of ours: reported, and the build goes on
         errors.fault("analysis failed, compiling without it", problem)
@@ -61,19 +65,24 @@ def _run(args: Sequence[str], options: Options) -> int:
     from xpu_shark.compiler import pipeline
     from xpu_shark.compiler.session import CompileSession
 
-    command = pipeline.command_line(args)
+    command = pipeline.command_line(probing.arguments(args, options.instrument))
     outputs.check("-o", command.output)
     outputs.check("--remarks-output-file", command.remarks_output_file)
     check_regex(command.remarks_filter)
     passes = pipeline.passes(options)
+    probes = probing.probing(options.instrument, options.effort)
+    if probes is not None:
+        passes = probing.readers(passes)
     with Output.open_file(command.output) as output, CompileSession(command) as session:
         steps = pipeline.Pipeline(session, command, DEFAULT_FILTER)
         shared = pipeline.analysis(options, command.input)
-        done = steps.parse() and steps.run(passes, shared)
+        done = steps.parse() and steps.run(passes, shared, probes)
         done = done and steps.advance(command.compile_to)
         steps.write_remarks()
         if not done:
             return 1
         session.write(output)
         output.keep()
+    if probes is not None:
+        probes.tell()
     return 0

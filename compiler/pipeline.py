@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from xpu_shark.compiler import errors, iree_api, outputs, pass_registry, stock
 from xpu_shark.compiler.flags import Options
-from xpu_shark.compiler.iree_flags import CommandLine, StockOnly, read
+from xpu_shark.compiler.iree_flags import PHASES, CommandLine, StockOnly, read
+from xpu_shark.compiler.probing import Probing
 from xpu_shark.compiler.remark_sink import RemarkSink, print_record
 from xpu_shark.compiler.session import CompileSession, stops
 from xpu_shark.passes.module_pass import Analysis, ModulePass
@@ -71,12 +72,17 @@ class Pipeline:
         with self._iree_remarks():
             return self._session.advance(phase)
 
-    def run(self, group: Sequence[ModulePass], shared: Analysis) -> bool:
+    def run(
+        self, group: Sequence[ModulePass], shared: Analysis, probing: Probing | None = None
+    ) -> bool:
         """Stop at each phase that a pass wants; False after IREE's message.
 
-        Phases that this command line leaves out are said in one line.
+        Phases that this command line leaves out are said in one line. Passes of `probing` run
+        after those of `group`, for which a fault there is no reason to stop. Raises `Refused`
+        where the program takes no probes, and `StockOnly` where they failed.
         """
-        wanted = stops(group)
+        wanted = stops(group) + (stops(probing.passes) if probing else [])
+        wanted.sort(key=lambda stop: PHASES.index(stop[0]))
         if left_out := [phase for phase, _ in wanted if not self._session.reaches(phase)]:
             errors.warning(f"analysis skipped at {', '.join(left_out)}: {self._range()}")
             self.complete = False
@@ -85,11 +91,29 @@ class Pipeline:
                 continue
             if not self.advance(phase):
                 return False
-            with self._sink.listening(tell=True):
-                done = self._session.hand_over(ready, shared)
-            if not done:
-                self.complete = False
+            if not self._hand_over(ready, shared, probing):
                 break
+        return True
+
+    def _hand_over(
+        self, ready: Sequence[ModulePass], shared: Analysis, probing: Probing | None
+    ) -> bool:
+        """Run passes of one phase; whether the ones of later phases are to run.
+
+        What probing passes say is held back until it is clear that there will be probes.
+        """
+        probes = probing is not None and ready[0] in probing.passes
+        before = len(self._sink.records)
+        with self._sink.listening(tell=not probes):
+            done = self._session.hand_over(ready, shared)
+        self.complete &= done
+        if probing is None or not probes:
+            return done or probing is not None
+        if not done:
+            raise StockOnly("compiled without probes")
+        probing.check()
+        for record in self._sink.records[before:]:
+            print_record(record)
         return True
 
     def write_remarks(self) -> None:
