@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.indexing import HERE, Position, added, constant, scaled
 from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.simulator.symbolic import product
 from xpu_shark.simulator.workload import Dim, Index, TileLevel
 
 COUNTERS = ("linalg.index", "iree_linalg_ext.index")
@@ -46,11 +48,15 @@ class Digit:
 
 @dataclass(frozen=True)
 class Split:
-    """`parts[d]`: the new loops of old loop d, outermost first, each with its stride in d."""
+    """`parts[d]`: the new loops of old loop d, outermost first, each with its stride in d.
+
+    `points` is the true number of turns where an outermost digit is cut short, else None.
+    """
 
     dims: tuple[Dim, ...]
     parts: tuple[tuple[tuple[int, int], ...], ...]
     known: Mapping[ir.Value, Index]
+    points: Size | None = None
 
     def position(self, position: Position) -> Position:
         """A position over the old loops, over the new ones."""
@@ -84,9 +90,14 @@ class Split:
         return tuple(result)
 
 
-def split_loops(ops: Iterable[ir.Operation], dims: Sequence[Dim]) -> Split | None:
-    """The loops `dims` of a body of `ops` taken apart; None where there is nothing to gain."""
-    digits = _digits(ops)
+def split_loops(
+    ops: Iterable[ir.Operation], dims: Sequence[Dim], counters: Sequence[ir.Value] = ()
+) -> Split | None:
+    """The loops `dims` of a body of `ops` taken apart; None where there is nothing to gain.
+
+    `counters`: values that count the loops, beside ops that ask for them.
+    """
+    digits = _digits(ops, counters)
     strides = [_strides(dim.extent, loop, digits.values()) for loop, dim in enumerate(dims)]
     if all(len(found) == 1 for found in strides):
         return None
@@ -98,12 +109,13 @@ def split_loops(ops: Iterable[ir.Operation], dims: Sequence[Dim]) -> Split | Non
         parts.append(tuple((first + place, stride) for place, stride in enumerate(found)))
     known = {value: _position(digit, parts[digit.loop]) for value, digit in digits.items()}
     usable = {value: index for value, index in known.items() if index is not None}
-    return Split(tuple(new), tuple(parts), usable)
+    turns, true = (product(tuple(dim.extent for dim in loops)) for loops in (new, dims))
+    return Split(tuple(new), tuple(parts), usable, None if turns == true else true)
 
 
-def _digits(ops: Iterable[ir.Operation]) -> dict[ir.Value, Digit]:
+def _digits(ops: Iterable[ir.Operation], counters: Sequence[ir.Value]) -> dict[ir.Value, Digit]:
     """Values of a body that are a loop counter, or a part of one."""
-    found: dict[ir.Value, Digit] = {}
+    found = {value: Digit(loop, 1) for loop, value in enumerate(counters)}
     for op in ops:
         if op.name in COUNTERS:
             found[op.results[0]] = Digit(op.attributes["dim"].value, 1)
@@ -146,14 +158,14 @@ def _strides(extent: Size, loop: int, digits: Iterable[Digit]) -> tuple[int, ...
     if not isinstance(extent, int):
         return (1,)
     chain = sorted(bound for bound in bounds if bound < extent)
-    pairs = zip(chain, [*chain[1:], extent], strict=True)
-    return (1,) if any(upper % lower for lower, upper in pairs) else tuple(reversed(chain))
+    nested = all(upper % lower == 0 for lower, upper in pairwise(chain))
+    return tuple(reversed(chain)) if nested else (1,)
 
 
 def _extents(extent: Size, strides: Sequence[int]) -> Iterator[Size]:
     above: Size = extent
     for stride in strides:
-        yield above // stride if isinstance(above, int) else above
+        yield -(-above // stride) if isinstance(above, int) else above
         above = stride
 
 

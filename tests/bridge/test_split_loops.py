@@ -107,3 +107,38 @@ def test_digits_that_do_not_nest_stay_run_time_positions(read: Read) -> None:
     (nest,) = read(_reversed(digits)).nests
     assert [dim.extent for dim in nest.dims] == [60]
     assert all(index.indirect for index in nest.reads[0].map)
+
+
+def _packed(columns: int) -> str:
+    """An array of 64 x `columns` stored in tiles of 16 x 16."""
+    outer = -(-columns // 16)
+    return f"""
+func.func @f(%x: tensor<64x{columns}xf32>) -> tensor<4x{outer}x16x16xf32> {{
+  %true = arith.constant true
+  %e = tensor.empty() : tensor<4x{outer}x16x16xf32>
+  %0 = iree_linalg_ext.map_store %x into %e {{
+  ^bb0(%i: index, %j: index):
+    %p:2 = affine.delinearize_index %i into (4, 16) : index, index
+    %q:2 = affine.delinearize_index %j into ({outer}, 16) : index, index
+    iree_linalg_ext.yield %p#0, %q#0, %p#1, %q#1, %true : index, index, index, index, i1
+  }} : tensor<64x{columns}xf32> into tensor<4x{outer}x16x16xf32> -> tensor<4x{outer}x16x16xf32>
+  return %0 : tensor<4x{outer}x16x16xf32>
+}}"""
+
+
+def test_a_store_into_tiles_is_linear(read: Read) -> None:
+    kernel = read(_packed(48))
+    (nest,) = kernel.nests
+    assert [dim.extent for dim in nest.dims] == [4, 16, 3, 16]
+    assert nest.writes[0].map == tuple(Index(terms=((dim, 1),)) for dim in (0, 2, 1, 3))
+    assert nest.reads[0].map == (Index(terms=((0, 16), (1, 1))), Index(terms=((2, 16), (3, 1))))
+    assert compulsory_bytes(bind(kernel, {})) == 2 * 4 * 64 * 48
+
+
+def test_a_last_tile_that_is_cut_short_counts_its_own_elements(read: Read) -> None:
+    """40 columns in tiles of 16: three tiles, the last half full."""
+    kernel = read(_packed(40))
+    (nest,) = kernel.nests
+    assert [dim.extent for dim in nest.dims] == [4, 16, 3, 16]
+    assert nest.points == 64 * 40
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (64 * 40 + 64 * 48)

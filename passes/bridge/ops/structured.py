@@ -59,8 +59,13 @@ def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
     reads += _gathers(builder, parts)
     reads += read_previous(builder, parts)
     writes = write_outputs(builder, parts)
-    tiles = parts.split and parts.split.tiles(read_tiles(op, range(len(parts.split.parts))))
-    builder.emit(op, parts.dims, reads, writes, work, contraction=contraction, tiles=tiles)
+    tiles, points = None, None
+    if parts.split is not None:
+        tiles = parts.split.tiles(read_tiles(op, range(len(parts.split.parts))))
+        points = parts.split.points
+    builder.emit(
+        op, parts.dims, reads, writes, work, contraction=contraction, points=points, tiles=tiles
+    )
 
 
 def take_apart(builder: KernelBuilder, op: ir.Operation) -> Structured:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from xpu_shark.passes.bridge.body_work import body_ops
 from xpu_shark.passes.bridge.indexing import (
     HERE,
     Position,
@@ -21,6 +23,8 @@ from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader
 from xpu_shark.passes.bridge.ops.structured import count, gathers
 from xpu_shark.passes.bridge.shapes import kept_dims
 from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.passes.bridge.split_loops import Split, split_loops
+from xpu_shark.passes.bridge.tile_sizes import read_tiles
 from xpu_shark.simulator.workload import Access, Dim
 
 
@@ -123,20 +127,19 @@ def _unpacked(builder: KernelBuilder, op: ir.Operation, rank: int) -> Position:
 def read_map_store(builder: KernelBuilder, op: ir.Operation) -> None:
     """`map_store`: every input element goes where the body says."""
     source, target = op.operands[0], op.operands[1]
-    shape = builder.shape(source)
-    places = _mapped(op, len(shape))
-    read = builder.read(source, identity(len(shape)))
+    mapped = _mapped(op, builder.shape(source))
+    read = builder.read(source, mapped.here)
     result = op.results[0] if len(op.results) else target
-    builder.move(op, shape, read, _into(builder, result, target, places))
+    mapped.emit(builder, read, _into(builder, result, target, mapped.there))
 
 
 def read_map_load(builder: KernelBuilder, op: ir.Operation) -> None:
     """`map_load`: every output element comes from where the body says."""
     source, target = op.operands[0], op.operands[1]
     result = op.results[0] if len(op.results) else target
-    shape = builder.shape(result)
-    read = builder.read(source, _mapped(op, len(shape)))
-    builder.move(op, shape, read, builder.write(result, identity(len(shape))))
+    mapped = _mapped(op, builder.shape(result))
+    read = builder.read(source, mapped.there)
+    mapped.emit(builder, read, builder.write(result, mapped.here))
 
 
 def _into(builder: KernelBuilder, result: ir.Value, target: ir.Value, places: Position) -> Access:
@@ -147,12 +150,37 @@ def _into(builder: KernelBuilder, result: ir.Value, target: ir.Value, places: Po
     return Access(tensor=view.tensor, map=view.position(places))
 
 
-def _mapped(op: ir.Operation, rank: int) -> Position:
-    """Indices that the body yields; the last value is a mask or a padding."""
+@dataclass(frozen=True)
+class _Mapped:
+    """A nest over the array that a body's arguments count (`here`); `there` is what it yields."""
+
+    op: ir.Operation
+    dims: tuple[Dim, ...]
+    here: Position
+    there: Position
+    split: Split | None
+
+    def emit(self, builder: KernelBuilder, read: Access | None, write: Access) -> None:
+        if self.split is None:
+            builder.emit(self.op, self.dims, (read,), (write,))
+            return
+        tiles = self.split.tiles(read_tiles(self.op, range(len(self.split.parts))))
+        points = self.split.points
+        builder.emit(self.op, self.dims, (read,), (write,), points=points, tiles=tiles)
+
+
+def _mapped(op: ir.Operation, shape: Sequence[Size]) -> _Mapped:
+    """The body yields positions; its last value is a mask or a padding."""
     block = op.regions[0].blocks[0]
-    known = dict(zip(block.arguments, identity(rank), strict=True))
+    counters, here = list(block.arguments), identity(len(shape))
+    dims = tuple(Dim(extent=size, kind="parallel") for size in shape)
+    known = dict(zip(counters, here, strict=True))
+    split = split_loops(body_ops(block), dims, counters)
+    if split is not None:
+        dims, here, known = split.dims, split.position(here), dict(split.known)
     *_, last = block.operations
-    return tuple(from_ssa(value, known) for value in list(last.operation.operands)[:-1])
+    there = tuple(from_ssa(value, known) for value in list(last.operation.operands)[:-1])
+    return _Mapped(op, dims, here, there, split)
 
 
 def read_im2col(builder: KernelBuilder, op: ir.Operation) -> None:
