@@ -69,7 +69,7 @@ def _run(args: Sequence[str], options: Options) -> int:
     outputs.check("-o", command.output)
     outputs.check("--remarks-output-file", command.remarks_output_file)
     check_regex(command.remarks_filter)
-    passes = pipeline.passes(options)
+    passes = pipeline.passes(options, command)
     probes = probing.probing(options.instrument, options.effort)
     if probes is not None:
         passes = probing.readers(passes)

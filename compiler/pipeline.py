@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from xpu_shark.compiler import errors, iree_api, outputs, pass_registry, stock
+from xpu_shark.compiler import errors, input_bytes, iree_api, outputs, pass_registry, stock
 from xpu_shark.compiler.flags import Options
 from xpu_shark.compiler.iree_flags import PHASES, CommandLine, StockOnly, read
 from xpu_shark.compiler.probing import Probing
 from xpu_shark.compiler.remark_sink import RemarkSink, print_record
 from xpu_shark.compiler.session import CompileSession, stops
 from xpu_shark.passes.module_pass import Analysis, ModulePass
+from xpu_shark.passes.bridge.find_pins import PINS, FindPins
 
 
 def command_line(args: Sequence[str]) -> CommandLine:
@@ -29,12 +30,26 @@ def command_line(args: Sequence[str]) -> CommandLine:
     return command
 
 
-def passes(options: Options) -> list[ModulePass]:
-    """The passes asked for. Raises `StockOnly` if one of the default ones is not installed."""
+def passes(options: Options, command: CommandLine) -> list[ModulePass]:
+    """The passes asked for, after `FindPins` where the input may fix tile sizes itself.
+
+    Raises `StockOnly` if one of the default passes is not installed.
+    """
     for name in options.passes:
         if name not in pass_registry.available():
             raise StockOnly(f"analysis skipped: pass {name} is not in this installation")
-    return [pass_registry.create(name) for name in options.passes]
+    wanted = [pass_registry.create(name) for name in options.passes]
+    return [FindPins(), *wanted] if _may_pin(command) else wanted
+
+
+def _may_pin(command: CommandLine) -> bool:
+    """Whether this compile passes the phase of `FindPins`, with an input that names tile sizes.
+
+    Told from the bytes of the input, so that a compile without pins has no stop more.
+    """
+    phases = (command.compile_from, FindPins.phase, command.compile_to)
+    first, pins, last = map(PHASES.index, phases)
+    return first <= pins <= last and input_bytes.mentions(command.input, PINS)
 
 
 def analysis(options: Options, source: str) -> Analysis:

@@ -56,6 +56,8 @@ def table(report: Report) -> Iterator[str]:
 
 
 def _figures(item: Dispatch) -> str:
+            if item.run is not None and item.run.note:
+                yield f"    {item.run.note}"
     run = item.run
     if run is None:
         return f"{'-':>9} {'-':>9} {item.launches:>6} {'-':>6}  {item.reason or 'no work'}:"
@@ -106,6 +108,8 @@ def _dispatch(item: Dispatch) -> dict[str, Any]:
         "sites": item.sites,
         "locations": item.locations,
         "per": item.per,
+        "edge_share": round(run.edges.edge_share, 6) if run else none,
+        "padded_share": round(run.edges.padded_share, 6) if run else none,
     }
 
 

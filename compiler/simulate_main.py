@@ -79,9 +79,10 @@ def _run(args: Sequence[str], options: Options, show: Callable[[Analysis], None]
     outputs.check("--remarks-output-file", command.remarks_output_file)
     check_regex(command.remarks_filter)
     shared = pipeline.analysis(options, command.input)
+    wanted = pipeline.passes(options, command)  # before standard input is read
     with CompileSession(command) as session:
         steps = pipeline.Pipeline(session, command, default_filter="")
-        done = steps.parse() and steps.run(pipeline.passes(options), shared)
+        done = steps.parse() and steps.run(wanted, shared)
         steps.write_remarks()
     if not (done and steps.complete):
         return 1

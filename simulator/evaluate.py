@@ -196,7 +196,7 @@ class _FunctionWalk:
             env = dict(self.env)
             env.update({f"constant{n}": v for n, v in enumerate(values) if v is not None})
             run = self.runner.run(kernel, env)
-            reason = reason or ("" if run else "no work")
+            reason = "; ".join(filter(None, (reason, run.note))) if run else reason or "no work"
         return Dispatch(
             function=self.source.name,
             name=kernel.name,

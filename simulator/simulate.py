@@ -10,7 +10,9 @@ from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.bounds import Bounds, bounds
 from xpu_shark.simulator.describe import describe
+from xpu_shark.simulator.edges import Edges, edges
 from xpu_shark.simulator.engine import run
+from xpu_shark.simulator.fit import fit
 from xpu_shark.simulator.lower import lower
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.stalls import Attribution, attribute
@@ -22,7 +24,8 @@ from xpu_shark.simulator.workload import Kernel
 
 class KernelRun(msgspec.Struct, frozen=True):
     """One simulated launch. `utilization` is the share of peak that useful work reached, by
-    resource. `what` is the work in a few words: "matmul 128x768x3072 bf16"."""
+    resource. `what` is the work in a few words: "matmul 128x768x3072 bf16". `note` says where the
+    tile sizes could not be those asked for, and is empty otherwise."""
 
     what: str
     time_ps: int
@@ -34,6 +37,8 @@ class KernelRun(msgspec.Struct, frozen=True):
     tiling: dict[str, int]
     plan: Tiling
     streams: tuple[StreamTimes, ...]
+    edges: Edges
+    note: str = ""
 
 
 class AccountingError(RuntimeError):
@@ -55,7 +60,9 @@ def simulate_kernel(
         from xpu_shark.simulator.search import search  # search simulates: it imports this file
 
         return search(bound, target, tiling)[0].run
-    return run_bound(bound, tiling, target, fold=fold)
+    tiling, note = fit(bound, tiling, target)
+    result = run_bound(bound, tiling, target, fold=fold)
+    return msgspec.structs.replace(result, note=note) if note else result
 
 
 def run_bound(
@@ -80,6 +87,7 @@ def run_bound(
         _sizes(kernel, tiling),
         tiling,
         timeline.streams,
+        edges(kernel, tiling, target),
     )
     _check(kernel, target, timeline, result)
     return result

@@ -16,9 +16,18 @@ TILERS: dict[str, Callable[[BoundKernel, Target], Tiling]] = {
 }
 
 # Level names of the IR, by what they mean here: the tile that one core holds, and the step along
-# reduction axes. The first that is present counts.
-PARALLEL_LEVELS = ("workgroup", "distribution", "level0", "cache_parallel")
-REDUCTION_LEVELS = ("reduction", "partial_reduction", "level2", "vector_reduction")
+# reduction axes. The first that is present counts. Many cores share out workgroups; on a single
+# core a workgroup is only the outermost loop, and the tile is what the innermost ones leave.
+PARALLEL_LEVELS = {
+    "waves": ("workgroup", "distribution", "level0", "cache_parallel"),
+    "sequential": (
+        *("cache_parallel", "vector_common_parallel"),
+        *("workgroup", "distribution", "level0"),
+    ),
+}
+# Not llvm-cpu's vector_reduction: how many elements pass through registers at a time, while the
+# memory beside the core holds the operands whole.
+REDUCTION_LEVELS = ("reduction", "partial_reduction", "level2", "cache_reduction")
 
 
 def choose(kernel: BoundKernel, target: Target, mode: str) -> Tiling:
@@ -27,7 +36,7 @@ def choose(kernel: BoundKernel, target: Target, mode: str) -> Tiling:
     if nest is not None and (
         nest.pinned or (mode == "ir" and kernel.backend in target.iree.backends)
     ):
-        return _from_ir(kernel, nest)
+        return _from_ir(kernel, nest, PARALLEL_LEVELS[target.execution])
     return TILERS[target.tiler](kernel, target)
 
 
@@ -37,10 +46,10 @@ def _configured(kernel: BoundKernel) -> BoundNest | None:
     return max(nests, key=lambda nest: (len(nest.tiles), nest.points), default=None)
 
 
-def _from_ir(kernel: BoundKernel, nest: BoundNest) -> Tiling:
+def _from_ir(kernel: BoundKernel, nest: BoundNest, parallel_levels: tuple[str, ...]) -> Tiling:
     levels = {level.name: level.sizes for level in nest.tiles}
     tile = [max(axis.extent, 1) for axis in kernel.axes]
-    for names, parallel in ((PARALLEL_LEVELS, True), (REDUCTION_LEVELS, False)):
+    for names, parallel in ((parallel_levels, True), (REDUCTION_LEVELS, False)):
         sizes = next((levels[name] for name in names if any(levels.get(name, ()))), ())
         for dim, size in enumerate(sizes[: len(nest.axes)]):
             if size and nest.parallel[dim] == parallel:

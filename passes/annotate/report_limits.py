@@ -109,6 +109,8 @@ def _category(item: Dispatch) -> str:
     if item.run is None or item.state != "modelled":
         return "xpu-shark.coverage"
     compute = item.run.attribution.limit in ("matrix", "vector", "latency", "launch")
+            ("EdgeShare", f"{run.edges.edge_share:.4f}"),
+            ("PaddedShare", f"{run.edges.padded_share:.4f}"),
     return "xpu-shark.tiling" if compute else "xpu-shark.memory"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function
 from xpu_shark.simulator.simulate import KernelRun
 
+SHOWN_SHARE = 0.01  # of work: less rounds to nothing
 _PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _UNITS = {"matrix": "the matrix unit", "vector": "the vector unit", "launch": "the launch"}
 _LIMITS = {
@@ -57,15 +58,22 @@ def dispatch(item: Dispatch, target: str) -> str:
         f"{run.what} on {target} takes {time(run.time_ps)}, {ratio(run)} its bound: "
         f"limited by {limit(run)}; {wait(run)}"
     )
-    if run.edges.edge_share >= SHOWN_SHARE:
-        line += f"; {percent(run.edges.edge_share)} of the work is in edge tiles"
-    if run.edges.padded_share >= SHOWN_SHARE:
-        line += f"; {percent(run.edges.padded_share)} of the matrix unit's work is padding"
-    if run.note:
-        line += f"; {run.note}"
+    line += _tiles(run)
     if item.state != "modelled":
         line += f"; {item.state}: {item.reason}, bounded by its bytes"
+    elif run.note:
+        line += f"; {run.note}"
     return line + _places(item)
+
+
+def _tiles(run: KernelRun) -> str:
+    """What the tile sizes waste, where it is worth a word."""
+    shares = {
+        "the work is in edge tiles": run.edges.edge_share,
+        "the matrix unit's work is padding": run.edges.padded_share,
+    }
+    said = (f"; {percent(share)} of {of}" for of, share in shares.items() if share >= SHOWN_SHARE)
+    return "".join(said)
 
 
 def limit(run: KernelRun) -> str:
