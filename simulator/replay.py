@@ -8,7 +8,7 @@ are simulated once; the report holds one call of each kind.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
@@ -17,10 +17,11 @@ import msgspec
 
 from xpu_shark.simulator.bind import kernel_symbols
 from xpu_shark.simulator.evaluate import Settings, simulate
+from xpu_shark.simulator.match_recording import check, launch_sites
+from xpu_shark.simulator.recording import Call, Event, Recording
 from xpu_shark.simulator.result import Command, Dispatch, Report
+from xpu_shark.simulator.workload import Command as Item
 from xpu_shark.simulator.workload import (
-    Choice,
-    Concurrent,
     Function,
     Kernel,
     Launch,
@@ -28,7 +29,6 @@ from xpu_shark.simulator.workload import (
     Repeat,
     Workload,
 )
-from xpu_shark.simulator.workload import Command as Item
 
 _MOVES: Final[dict[str, Literal["fill", "copy"]]] = {
     "fill": "fill",
@@ -37,50 +37,6 @@ _MOVES: Final[dict[str, Literal["fill", "copy"]]] = {
 }
 PS_PER_NS: Final = 1000
 Verdict = Literal["below bound", "within bounds", "above serial"]
-
-
-class MismatchError(ValueError):
-    """The recording is of another module; says the first difference in one line."""
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """A command of a run. `what`: dispatch, copy, fill, update, read, write or collective.
-
-    `constants` are None where the recording has none; `bytes` is what a move moves.
-    """
-
-    what: str
-    kernel: str = ""
-    constants: tuple[int, ...] | None = ()
-    bytes: int = 0
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call of `function`: `order` indexes the recording's events, a launch each.
-
-    `durations_ns` has the time of each launch or -1; `span_ns` from first start to last end.
-    `clean`: nothing disturbed the times.
-    """
-
-    function: str
-    order: Sequence[int]
-    durations_ns: Sequence[int] = ()
-    span_ns: int = -1
-    clean: bool = True
-
-
-@dataclass(frozen=True)
-class Recording:
-    """`target` names the target that describes the device of the run; "" if unknown.
-
-    `whole`: no launch is missing in the calls.
-    """
-
-    events: tuple[Event, ...]
-    calls: tuple[Call, ...]
-    target: str = ""
-    whole: bool = True
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +92,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 def replay(workload: Workload, recording: Recording, settings: Settings) -> Replay:
     """Raises `MismatchError` where the recording is of another module."""
     known = {kernel.name: kernel for kernel in workload.kernels}
-    sites = {name: tuple(found) for name, found in _sites(workload).items()}
+    sites = {name: tuple(found) for name, found in launch_sites(workload).items()}
     check(workload, recording)
     groups = _alike(recording)
     functions = _functions(workload, recording, groups, sites)
@@ -153,71 +109,6 @@ def replay(workload: Workload, recording: Recording, settings: Settings) -> Repl
         measured_ps=_medians(recording) if same else {},
         unmodelled=_unmodelled(recording),
     )
-
-
-def check(workload: Workload, recording: Recording) -> None:
-    """Raises `MismatchError` with the first difference, in the order of the run."""
-    known = {kernel.name for kernel in workload.kernels}
-    sites = _sites(workload)
-    for number in dict.fromkeys(n for call in recording.calls for n in call.order):
-        event = recording.events[number]
-        if event.what != "dispatch":
-            continue
-        if event.kernel not in known:
-            raise MismatchError(f"the run launches {event.kernel}, the module has no such kernel")
-        counts = {len(site.constants) for _, site in sites.get(event.kernel, ())}
-        if event.constants is not None and counts and len(event.constants) not in counts:
-            want = " or ".join(map(str, sorted(counts)))
-            raise MismatchError(
-                f"{event.kernel} takes {want} constants in the module, "
-                f"{len(event.constants)} in the run"
-            )
-    if recording.whole:
-        _check_launched(workload, recording)
-
-
-def _check_launched(workload: Workload, recording: Recording) -> None:
-    ran: dict[str, set[str]] = {}
-    for call in recording.calls:
-        names = {recording.events[number].kernel for number in set(call.order)}
-        ran.setdefault(call.function, set()).update(names)
-    for function in workload.functions:
-        for name in _always(function.body):
-            if function.name in ran and name not in ran[function.name]:
-                raise MismatchError(
-                    f"{function.name} of the module launches {name}, the run never does"
-                )
-
-
-def _always(body: Sequence[Item]) -> Iterator[str]:
-    """Kernels that every call launches."""
-    for item in body:
-        if isinstance(item, Launch):
-            yield item.kernel
-        elif isinstance(item, Concurrent):
-            yield from _always(item.body)
-        elif isinstance(item, Repeat) and isinstance(item.trips, int) and item.trips > 0:
-            yield from _always(item.body)
-
-
-def _sites(workload: Workload) -> dict[str, list[tuple[str, Launch]]]:
-    """Launch sites by kernel, each with its function."""
-    found: dict[str, list[tuple[str, Launch]]] = {}
-    for function in workload.functions:
-        for site in _launches(function.body):
-            found.setdefault(site.kernel, []).append((function.name, site))
-    return found
-
-
-def _launches(body: Sequence[Item]) -> Iterator[Launch]:
-    for item in body:
-        if isinstance(item, Launch):
-            yield item
-        elif isinstance(item, Concurrent | Repeat):
-            yield from _launches(item.body)
-        elif isinstance(item, Choice):
-            for arm in item.arms:
-                yield from _launches(arm)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""The ring of an instrument dump: what probes wrote, oldest first, as far as it was not overwritten.
+"""The ring of an instrument dump: what probes wrote and nothing overwrote, oldest first.
 
 The chunk is the ring, a power of two of bytes, and 4096 more: a record that starts at the ring's
 end runs on into those, and their last 8 bytes are the write head, the bytes ever written. Every
 record is a multiple of 16 bytes and starts with a word whose lowest byte tells its type:
 
-    0 workgroup  32 bytes: site << 8, workgroup id x y z, workgroup count x y z, processor (u32 each)
+    0 workgroup  32 bytes, each u32: site << 8, id x y z, count x y z, processor
     1 text       length << 8 (16 bits), key << 24; the text
     2 value      type << 8, ordinal << 16, key << 24; 8 bytes of value
     4 load, 5 store   length << 8 (16 bits), key << 24; address

@@ -40,7 +40,7 @@ def lines(name: str, *args: str, path: str) -> Iterator[bytes]:
         command = [binary(name), *args, path]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said) as process:
             late = threading.Event()
-            timer = threading.Timer(patience, lambda: (late.set(), process.kill()))
+            timer = threading.Timer(patience, _stop, (process, late))
             timer.start()
             try:
                 assert process.stdout is not None
@@ -54,6 +54,11 @@ def lines(name: str, *args: str, path: str) -> Iterator[bytes]:
             raise TraceError(f"{path}: {name} did not finish reading it in {patience:.0f} s")
         if process.returncode:
             raise TraceError(f"{path}: {name} refuses it: {_reason(said, process.returncode)}")
+
+
+def _stop(process: subprocess.Popen[bytes], late: threading.Event) -> None:
+    late.set()
+    process.kill()
 
 
 def _reason(said: IO[bytes], code: int) -> str:
