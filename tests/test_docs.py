@@ -59,15 +59,19 @@ def test_every_key_of_a_row_is_documented(row: str) -> None:
 def test_the_readme_has_every_command_and_flag() -> None:
     text = (ROOT / "README.md").read_text()
     wanted = [f"xpu-shark {command.name}" for command in COMMANDS]
-    wanted += [flag.spelling for flag in FLAGS]
     assert [name for name in wanted if name not in text] == []
+    table = re.findall(r"^\| `(--xpu-[\w-]+)=", text, re.MULTILINE)
+    assert sorted(table) == sorted(flag.spelling for flag in FLAGS if flag.parse is not None)
+    limits = text.partition("\n## Limits")[2]
+    reserved = [flag.spelling for flag in FLAGS if flag.parse is None]
+    assert [name for name in reserved if f"`{name}`" not in limits] == []
 
 
 def test_every_key_of_a_target_file_is_documented() -> None:
     text = (ROOT / "docs" / "targets.md").read_text()
     tables = (
         *(target.Target, target.Memory, target.Dma, target.Systolic, target.Mma, target.Vector),
-        *(target.Network, target.Iree, target.Uncertainty, target.Published),
+        *(target.Network, target.Protocol, target.Iree, target.Uncertainty, target.Published),
     )
     keys = {field.name for table in tables for field in msgspec.structs.fields(table)}
     assert [key for key in sorted(keys) if f"`{key}`" not in text and f"[{key}]" not in text] == []
