@@ -34,7 +34,7 @@ COMMANDS: Final = (
     ),
     Command(
         "simulate",
-        "IN.mlir --xpu-target=NAME [--format=text|jsonl] [ANY IREE-COMPILE FLAG ...]",
+        "IN.mlir|T.xputrace --xpu-target=NAME [--format=text|jsonl] [ANY IREE-COMPILE FLAG ...]",
         "print the simulation without producing a module",
         "simulate_main",
     ),
@@ -43,6 +43,12 @@ COMMANDS: Final = (
         "RULE | ID IN.mlir --xpu-target=NAME [...]",
         "what a rule checks, or the two simulations behind a finding",
         "explain_main",
+    ),
+    Command(
+        "record",
+        "OUT.vmfb|--from=FILE ... -o T.xputrace [--function=F] [--input=...] [--module=IN.mlir]",
+        "run a module, or read files that a run left, and write what happened as a trace",
+        "record_main",
     ),
     Command("targets", "[NAME]", "list the accelerators, or show one", "targets_main"),
     Command("tool-path", "", "print a folder for IREE_TOOL_PATH", "tool_path"),

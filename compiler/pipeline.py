@@ -61,6 +61,8 @@ def analysis(options: Options, source: str) -> Analysis:
         devices=options.devices,
         fold=options.fold,
         effort=options.effort,
+        trace=options.trace,
+        recording=options.recording,
         source=source,
     )
 

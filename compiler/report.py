@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 import msgspec
 
+from xpu_shark.compiler import replay_report
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function, Report
@@ -21,8 +22,12 @@ def write(analysis: Analysis, layout: str, stream: TextIO) -> None:
     if layout == "jsonl":
         for row in rows(report, analysis.source):
             print(msgspec.json.encode(row).decode(), file=stream)
+        for row in replay_report.rows(analysis.replayed) if analysis.replayed else ():
+            print(msgspec.json.encode(row).decode(), file=stream)
     else:
         for line in table(report):
+            print(line, file=stream)
+        for line in replay_report.table(analysis.replayed) if analysis.replayed else ():
             print(line, file=stream)
 
 
@@ -51,13 +56,13 @@ def table(report: Report) -> Iterator[str]:
             yield f"  {'total':>9} {'each':>9} {'x':>6} {'bound':>6}  {'limit':<8} dispatch"
         for item in dispatches:
             yield f"  {_figures(item)} {item.name}{_where(item.locations)}"
+            if item.run is not None and item.run.note:
+                yield f"    {item.run.note}"
         for command in commands:
             yield f"  {wording.command(command, report.target)}{_where(command.locations)}"
 
 
 def _figures(item: Dispatch) -> str:
-            if item.run is not None and item.run.note:
-                yield f"    {item.run.note}"
     run = item.run
     if run is None:
         return f"{'-':>9} {'-':>9} {item.launches:>6} {'-':>6}  {item.reason or 'no work'}:"
@@ -103,13 +108,13 @@ def _dispatch(item: Dispatch) -> dict[str, Any]:
         "utilization": run.utilization if run else {},
         "stalls_ns": {cause: _ns(value) for cause, value in stalls.items()},
         "tiling": run.tiling if run else {},
+        "edge_share": round(run.edges.edge_share, 6) if run else none,
+        "padded_share": round(run.edges.padded_share, 6) if run else none,
         "state": item.state,
         "reason": item.reason,
         "sites": item.sites,
         "locations": item.locations,
         "per": item.per,
-        "edge_share": round(run.edges.edge_share, 6) if run else none,
-        "padded_share": round(run.edges.padded_share, 6) if run else none,
     }
 
 

@@ -11,7 +11,7 @@ from iree.compiler.api import Output, Session, Source
 
 from xpu_shark.compiler import errors, iree_api, phase_dump
 from xpu_shark.compiler.iree_flags import PHASES, CommandLine
-from xpu_shark.passes.module_pass import Analysis, ModulePass, Phase
+from xpu_shark.passes.module_pass import Analysis, ModulePass, Phase, Refused
 
 
 class CompileSession:
@@ -109,6 +109,9 @@ def stops(passes: Sequence[ModulePass]) -> list[tuple[Phase, list[ModulePass]]]:
 def _run(each: ModulePass, module: ir.Operation, analysis: Analysis) -> bool:
     try:
         each.run(module, analysis)
+    except Refused as problem:
+        errors.error(problem)
+        return False
     except Exception as problem:  # any defect of a pass: reported, and the build goes on
         errors.fault(f"pass {each.name} failed, the build goes on without it", problem)
         return False

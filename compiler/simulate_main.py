@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     options = flags.options(ours)
     pass_registry.check(options.passes)
     if any(arg.endswith(".xputrace") for arg in theirs):
-        raise UsageError("simulating a .xputrace is not available in this version")
+        return _simulate_trace(theirs, options, layout)
     if importlib.util.find_spec(_REPORT) is None:
         raise UsageError("simulate is not available in this version")
     from xpu_shark.compiler.pipeline import repeatable_stdin
@@ -88,6 +88,22 @@ def _run(args: Sequence[str], options: Options, show: Callable[[Analysis], None]
         return 1
     show(shared)
     return 0
+
+
+def _simulate_trace(args: Sequence[str], options: Options, layout: str) -> int:
+    """Replay a trace that carries its program."""
+    from xpu_shark.compiler import simulate_trace
+
+    if len(args) != 1:
+        other = next((arg for arg in args if not arg.endswith(".xputrace")), args[1])
+        raise UsageError(f"{other}: a .xputrace is simulated alone, as it was compiled")
+    try:
+        return simulate_trace.run(args[0], options, layout, sys.stdout)
+    except UsageError:
+        raise
+    except Exception as problem:  # any defect of ours: one line, never a traceback
+        errors.fault("simulation failed", problem)
+        return 1
 
 
 def _take_format(args: list[str]) -> tuple[str, list[str]]:

@@ -9,6 +9,8 @@ from typing import ClassVar, Literal
 
 from iree.compiler import ir
 
+from xpu_shark.simulator.recording import Recording
+from xpu_shark.simulator.replay import Replay
 from xpu_shark.simulator.result import Report
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Workload
@@ -16,6 +18,10 @@ from xpu_shark.simulator.workload import Workload
 Phase = Literal["flow", "executable-sources", "executable-configurations"]
 Tiling = Literal["ir", "default", "best"]
 Effort = Literal["low", "default", "high"]
+
+
+class Refused(Exception):
+    """What the user gave a pass does not fit; the message is one line that says why."""
 
 
 @dataclass
@@ -30,7 +36,10 @@ class Analysis:
     effort: Effort = "default"
     source: str = ""  # the input as the user named it
     pinned: set[str] = field(default_factory=set)  # kernels whose tiles the input fixes
+    trace: str = ""  # --xpu-trace, and what it recorded
+    recording: Recording | None = None
     workload: Workload | None = None
+    replayed: Replay | None = None
     report: Report | None = None
 
 

@@ -10,10 +10,13 @@ from iree.compiler import ir
 
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.bridge.read_workload import read_workload
-from xpu_shark.passes.module_pass import Analysis, ModulePass
+from xpu_shark.passes.module_pass import Analysis, ModulePass, Refused
 from xpu_shark.passes.remark import Kind, Remark
 from xpu_shark.simulator.evaluate import Settings, simulate
+from xpu_shark.simulator.match_recording import MismatchError
+from xpu_shark.simulator.replay import Replay, replay
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
+from xpu_shark.simulator.workload import Workload
 
 WITHIN_BOUND = 1.05  # a dispatch this close to its bound has nothing left to give
 
@@ -26,12 +29,28 @@ class ReportLimits(ModulePass):
 
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
         analysis.workload = read_workload(module, analysis.target.iree.backends, analysis.pinned)
-        settings = Settings(
-            analysis.target, analysis.dims, analysis.tiling, analysis.devices, analysis.fold
-        )
-        analysis.report = simulate(analysis.workload, settings)
+        if analysis.recording is None:
+            analysis.report = simulate(analysis.workload, settings(analysis))
+        else:
+            analysis.replayed = _replay(analysis, analysis.workload)
+            analysis.report = analysis.replayed.report
         for remark in remarks(analysis.report):
             remark.emit(module.context)
+
+
+def settings(analysis: Analysis) -> Settings:
+    """How this compile simulates."""
+    return Settings(
+        analysis.target, analysis.dims, analysis.tiling, analysis.devices, analysis.fold
+    )
+
+
+def _replay(analysis: Analysis, workload: Workload) -> Replay:
+    assert analysis.recording is not None
+    try:
+        return replay(workload, analysis.recording, settings(analysis))
+    except MismatchError as problem:
+        raise Refused(f"{analysis.trace}: recorded from another module: {problem}") from None
 
 
 def remarks(report: Report) -> Iterator[Remark]:
@@ -90,6 +109,8 @@ def _dispatch(item: Dispatch, target: str) -> Remark:
             ("BusyShare", f"{found.busy_share:.4f}"),
             ("WaitsFor", found.waited_for),
             ("WaitedShare", f"{found.waited_share:.4f}"),
+            ("EdgeShare", f"{run.edges.edge_share:.4f}"),
+            ("PaddedShare", f"{run.edges.padded_share:.4f}"),
             ("Tiling", " ".join(f"{name}={size}" for name, size in run.tiling.items())),
         ]
         if run.time_ps <= WITHIN_BOUND * run.bounds.bound_ps:
@@ -109,8 +130,6 @@ def _category(item: Dispatch) -> str:
     if item.run is None or item.state != "modelled":
         return "xpu-shark.coverage"
     compute = item.run.attribution.limit in ("matrix", "vector", "latency", "launch")
-            ("EdgeShare", f"{run.edges.edge_share:.4f}"),
-            ("PaddedShare", f"{run.edges.padded_share:.4f}"),
     return "xpu-shark.tiling" if compute else "xpu-shark.memory"
 
 
