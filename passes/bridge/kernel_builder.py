@@ -156,7 +156,8 @@ class KernelBuilder:
         dims = tuple(dims)
         pending, self._pending = self._pending, []
         if tiles is None:
-            tiles = read_tiles(op, range(len(dims)) if loops is None else loops)
+            all_loops = range(len(dims))
+            tiles = read_tiles(op, all_loops, dims) if loops is None else read_tiles(op, loops)
         self.nests.append(
             Nest(
                 name=name or op.name.rpartition(".")[2],

@@ -60,7 +60,7 @@ def test_a_convolution_is_the_same_work_from_every_backend(backend: str) -> None
             "rocm",
             {
                 "workgroup": (8, 16, 32, 0, 0, 0),
-                "reduction": (0, 0, 0, 4, 0, 0),
+                "reduction": (0, 0, 0, 1, 1, 16),  # 4 instructions of k = 4, channels first
                 "subgroup": (2, 1, 1, 0, 0, 0),
             },
         ),

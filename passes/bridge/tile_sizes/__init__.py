@@ -11,7 +11,7 @@ from functools import cache
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.tile_sizes import codegen, iree_gpu, llvm_cpu
-from xpu_shark.simulator.workload import TileLevel
+from xpu_shark.simulator.workload import Dim, TileLevel
 
 Levels = tuple[tuple[str, tuple[int, ...]], ...]
 SPELLINGS: dict[str, Callable[[str], Levels]] = {
@@ -21,23 +21,49 @@ SPELLINGS: dict[str, Callable[[str], Levels]] = {
 }
 
 
-def read_tiles(op: ir.Operation, loops: Sequence[int]) -> tuple[TileLevel, ...]:
+def read_tiles(
+    op: ir.Operation, loops: Sequence[int], dims: Sequence[Dim] = ()
+) -> tuple[TileLevel, ...]:
     """The levels of `op`'s `lowering_config`, a size for each of the op's `loops` asked for.
 
-    A level that lists fewer loops leaves the rest whole. An unknown spelling reads as no tiles.
+    A level that lists fewer loops leaves the rest whole; where `dims` are all loops of the op, one
+    size in place of several reductions is that of their product (a convolution that is tiled as
+    the matrix product of its unrolled windows). An unknown spelling reads as no tiles.
     """
     if not loops or "lowering_config" not in op.attributes:
         return ()
-    return parse_tiles(str(op.attributes["lowering_config"]), tuple(loops))
+    levels = parse_levels(str(op.attributes["lowering_config"]))
+    if _is_flattened(levels, dims):
+        levels = tuple((name, _unflattened(sizes, dims)) for name, sizes in levels)
+    return tuple(
+        TileLevel(name=name, sizes=tuple(sizes[i] if i < len(sizes) else 0 for i in loops))
+        for name, sizes in levels
+    )
 
 
 @cache
-def parse_tiles(text: str, loops: tuple[int, ...]) -> tuple[TileLevel, ...]:
-    """As `read_tiles`, from the attribute's text."""
+def parse_levels(text: str) -> Levels:
+    """Levels of a `lowering_config` by name, as written."""
     parse = SPELLINGS.get(text.partition("<")[0])
-    if parse is None:
-        return ()
-    return tuple(
-        TileLevel(name=name, sizes=tuple(sizes[i] if i < len(sizes) else 0 for i in loops))
-        for name, sizes in parse(text)
-    )
+    return () if parse is None else parse(text)
+
+
+def _is_flattened(levels: Levels, dims: Sequence[Dim]) -> bool:
+    """Whether sizes are for the parallel loops, which come first, and one reduction."""
+    free = sum(dim.kind == "parallel" for dim in dims)
+    listed = {len(sizes) for _, sizes in levels}
+    first = all(dim.kind == "parallel" for dim in dims[:free])
+    return first and listed == {free + 1} and len(dims) > free + 1
+
+
+def _unflattened(sizes: Sequence[int], dims: Sequence[Dim]) -> tuple[int, ...]:
+    """The last size handed out to the reductions, innermost filled first."""
+    *kept, size = sizes
+    inner: list[int] = []
+    for dim in reversed(dims[len(kept) :]):
+        if not size or not isinstance(dim.extent, int):
+            inner.append(size)
+            continue
+        inner.append(min(size, dim.extent))
+        size = -(-size // dim.extent)
+    return (*kept, *reversed(inner))
