@@ -6,7 +6,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.simulator.element_type import storage_bits
 from xpu_shark.simulator.symbolic import Expr, apply, product
+
+# One burst of a DDR4 or DDR5 channel (JESD79-4, JESD79-5: 8 x 8 or 16 x 4 bytes); HBM moves half.
+BURST_BYTES = 64
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,22 @@ class Buffer:
             strides=tuple(step for step, keep in zip(steps, kept, strict=True) if keep),
             offsets=(*self.offsets, *offsets),
         )
+
+    def spanned(self) -> tuple[Buffer, int]:
+        """The rows that this window picks every n-th element of, whole, and n.
+
+        What lies between elements that share a burst comes with them from memory. n is 1, and the
+        window itself the result, where its elements are dense, further apart, or not known.
+        """
+        if not self.shape or self.local:
+            return self, 1
+        size, step = self.shape[-1], self.strides[-1]
+        if not isinstance(size, int) or not isinstance(step, int) or size < 1 or step <= 1:
+            return self, 1
+        if 2 * step * storage_bits(self.element) > 8 * BURST_BYTES:
+            return self, 1
+        shape = (*self.shape[:-1], (size - 1) * step + 1)
+        return replace(self, shape=shape, strides=(*self.strides[:-1], 1)), step
 
     def contiguous(self) -> Size:
         """Elements that lie next to each other at least; 0 where all of them do."""

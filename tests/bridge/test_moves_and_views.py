@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from xpu_shark.simulator.bind import bind
+from xpu_shark.simulator.footprint import region
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Index, Kernel
 
@@ -178,3 +179,42 @@ func.func @f(%a: memref<{shape}>, %b: memref<16x16xf32>) {{
 }}""")
     (write,) = kernel.nests[0].writes
     assert kernel.tensors[write.tensor].contiguous == contiguous
+
+
+def test_every_third_element_of_a_row_is_read_with_what_lies_between(read: Read) -> None:
+    """16 of 48 columns, 0 to 45: compulsory are the 16, a transfer takes the row."""
+    kernel = read("""
+func.func @f(%a: memref<64x48xf32>) -> tensor<32x16xf32> {
+  %s = memref.subview %a[0, 0] [32, 16] [2, 3]
+    : memref<64x48xf32> to memref<32x16xf32, strided<[96, 3]>>
+  %x = iree_codegen.load_from_buffer %s
+    : memref<32x16xf32, strided<[96, 3]>> -> tensor<32x16xf32>
+  %e = tensor.empty() : tensor<32x16xf32>
+  %0 = linalg.elementwise <exp> ins(%x : tensor<32x16xf32>) outs(%e : tensor<32x16xf32>)
+    -> tensor<32x16xf32>
+  return %0 : tensor<32x16xf32>
+}""")
+    (access,) = kernel.nests[0].reads
+    assert access.map == (_index((0, 1)), _index((1, 3)))
+    assert kernel.tensors[access.tensor].shape == (32, 46)
+    bound = bind(kernel, {})
+    assert compulsory_bytes(bound) == 4 * 2 * 32 * 16
+    part = region(bound.tensors[access.tensor], access, (32, 16))
+    assert (part.runs, part.run_bytes) == (32, 46 * 4)
+
+
+def test_a_column_is_read_an_element_at_a_time(read: Read) -> None:
+    kernel = read("""
+func.func @f(%a: memref<64x48xf32>) -> tensor<64xf32> {
+  %s = memref.subview %a[0, 5] [64, 1] [1, 1]
+    : memref<64x48xf32> to memref<64xf32, strided<[48], offset: 5>>
+  %x = iree_codegen.load_from_buffer %s
+    : memref<64xf32, strided<[48], offset: 5>> -> tensor<64xf32>
+  %e = tensor.empty() : tensor<64xf32>
+  %0 = linalg.elementwise <exp> ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>)
+    -> tensor<64xf32>
+  return %0 : tensor<64xf32>
+}""")
+    (access,) = kernel.nests[0].reads
+    part = region(bind(kernel, {}).tensors[access.tensor], access, (64,))
+    assert (part.runs, part.run_bytes) == (64, 4)

@@ -6,7 +6,7 @@ from iree.compiler import ir
 
 from xpu_shark.passes.bridge.buffers import Buffer, row_major
 from xpu_shark.passes.bridge.errors import Unreadable
-from xpu_shark.passes.bridge.indexing import identity
+from xpu_shark.passes.bridge.indexing import identity, sliced
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, element_of
 from xpu_shark.passes.bridge.shapes import kept_dims
 from xpu_shark.passes.bridge.sizes import Size
@@ -111,7 +111,13 @@ def read_arguments(builder: KernelBuilder, block: ir.Block) -> None:
 
 
 def _load(builder: KernelBuilder, value: ir.Value, buffer: Buffer) -> None:
-    builder.views[value] = View(builder.buffer_tensor(buffer), buffer.shape, buffer.element)
+    rows, step = buffer.spanned()
+    view = View(builder.buffer_tensor(rows), rows.shape, buffer.element)
+    if step > 1:
+        strides = [1] * (len(rows.shape) - 1) + [step]
+        spread = sliced(strides, [True] * len(strides))
+        view = view.through(spread, buffer.shape, whole=False)
+    builder.views[value] = view
 
 
 def _buffer(builder: KernelBuilder, value: ir.Value) -> Buffer:
