@@ -99,8 +99,8 @@ def main(arguments: list[str]) -> None:
     elif kind == "resnet18":
         result = layers(rest[0], load(rest[1]))
     else:
-        cases = {"gemm": gemm, "cores": cores}
-        result = cases[kind](int(rest[0]), rest[1], load(rest[2]))
+        case = cores if kind == "cores" else gemm
+        result = case(int(rest[0]), rest[1], load(rest[2]))
     result["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps(result))
 

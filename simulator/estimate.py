@@ -23,11 +23,10 @@ from xpu_shark.simulator.units.dma import PS_PER_NS
 
 class Estimate(msgspec.Struct, frozen=True):
     """`used` bytes of the innermost memory; the tiling is possible if they are at most
-    `capacity`. `bound_ps`: the busiest resource, which no schedule of these tiles beats;
-    `time_ps` adds set-up and what the first and last tile expose."""
+    `capacity`. `time_ps`: the busiest resource, set-up and what the first tile exposes, with
+    edge tiles taken for whole ones."""
 
     time_ps: int
-    bound_ps: int
     bytes: int
     used: int
     capacity: int
@@ -60,9 +59,7 @@ def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
     busiest = max(memory, *compute.values())
     if residency.buffers == 1:  # a lone buffer is loaded and worked on in turns
         busiest = memory + sum(compute.values())
-    bound = max(*hops, *compute.values())
-    time = busiest + min(first, memory)
-    return Estimate(time, bound, flow.moved, residency.used, residency.capacity)
+    return Estimate(busiest + min(first, memory), flow.moved, residency.used, residency.capacity)
 
 
 class _Flow(msgspec.Struct):

@@ -1,19 +1,23 @@
-"""Searches tilings: a closed-form bound prunes, the simulator decides.
+"""Searches tilings: an estimate ranks, a bound prunes, the simulator decides.
 
-Candidates scale the target's default tile along each axis. A candidate's bound is the least that
-its traffic and its tiles' work allow, so one whose bound is no better than a time already
-simulated cannot win and is left out.
+Candidates scale the target's default tile along each axis. The closed-form estimate puts them in
+order; those at the front are lowered, and one whose program keeps some unit busy for as long as a
+tiling already simulated takes in all cannot win and is not run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from functools import partial
 from itertools import permutations, product
 
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.busy import least_ps
 from xpu_shark.simulator.estimate import estimate
+from xpu_shark.simulator.lower import lower
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import KernelRun, run_bound
 from xpu_shark.simulator.target import Target
@@ -22,6 +26,7 @@ from xpu_shark.simulator.tilers.granule import granules
 MOST_AXES = 4  # axes scaled: those with the largest extents
 MOST_ORDERS = 6
 MOST_SIMULATED = 24
+BATCH = 6  # simulated between two looks at the best time; divides MOST_SIMULATED
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -32,24 +37,53 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 def search(
-    kernel: BoundKernel, target: Target, start: Tiling, extra: Sequence[Tiling] = ()
+    kernel: BoundKernel,
+    target: Target,
+    start: Tiling,
+    extra: Sequence[Tiling] = (),
+    *,
+    tilings: Iterable[Tiling] | None = None,
+    executor: Executor | None = None,
 ) -> list[Candidate]:
     """Simulated candidates, fastest first; `start` and `extra` are always among them.
 
-    Deterministic: ties go to the candidate that was proposed first.
+    `tilings` are the others to consider (default: `space`). `executor` runs the simulations (a
+    process pool, or a cluster's executor); without one they run here. Deterministic: candidates
+    are simulated in batches of a fixed size, so what is pruned does not depend on the number of
+    workers or on who finishes first, and ties go to the candidate that was proposed first.
     """
-    proposed = list(dict.fromkeys([start, *extra, *space(kernel, target, start)]))
-    scored = [(estimate(kernel, tiling, target), tiling) for tiling in proposed]
-    kept = len(extra) + 1
-    rest = [(score, tiling) for score, tiling in scored[kept:] if score.fits]
-    rest.sort(key=lambda pair: pair[0].time_ps)
-    found = [Candidate(tiling, run_bound(kernel, tiling, target)) for tiling in proposed[:kept]]
-    best = min(candidate.run.time_ps for candidate in found)
-    for score, tiling in rest[:MOST_SIMULATED]:
-        if score.bound_ps < best:
-            found.append(Candidate(tiling, run_bound(kernel, tiling, target)))
-            best = min(best, found[-1].run.time_ps)
+    always = list(dict.fromkeys([start, *extra]))
+    found = _simulate(kernel, target, always, executor)
+    others = space(kernel, target, start) if tilings is None else tilings
+    for batch in _batches(_ranked(kernel, target, always, others)):
+        best = min(candidate.run.time_ps for candidate in found)
+        promising = [t for t in batch if least_ps(lower(kernel, t, target)) < best]
+        found += _simulate(kernel, target, promising, executor)
     return sorted(found, key=lambda candidate: candidate.run.time_ps)
+
+
+def _ranked(
+    kernel: BoundKernel, target: Target, always: list[Tiling], others: Iterable[Tiling]
+) -> list[Tiling]:
+    """Other tilings that fit, least estimate first, as many as are worth a simulation."""
+    rest = [tiling for tiling in dict.fromkeys(others) if tiling not in always]
+    scored = [(estimate(kernel, tiling, target), tiling) for tiling in rest]
+    fitting = [(score.time_ps, tiling) for score, tiling in scored if score.fits]
+    fitting.sort(key=lambda pair: pair[0])
+    return [tiling for _, tiling in fitting[:MOST_SIMULATED]]
+
+
+def _simulate(
+    kernel: BoundKernel, target: Target, tilings: list[Tiling], executor: Executor | None
+) -> list[Candidate]:
+    run_one = partial(run_bound, kernel, target=target)
+    runs = map(run_one, tilings) if executor is None else executor.map(run_one, tilings)
+    return [Candidate(tiling, run) for tiling, run in zip(tilings, runs, strict=True)]
+
+
+def _batches(tilings: list[Tiling]) -> Iterator[list[Tiling]]:
+    for first in range(0, len(tilings), BATCH):
+        yield tilings[first : first + BATCH]
 
 
 def space(kernel: BoundKernel, target: Target, start: Tiling) -> Iterator[Tiling]:
