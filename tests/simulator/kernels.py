@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from xpu_shark.simulator.workload import (
     Access,
     Contraction,
@@ -69,6 +71,14 @@ def elementwise(*shape: int, kind: str = "exp", element: str = "f32") -> Kernel:
     )
     tensor = Tensor(shape=shape, element=element, storage="global")
     return Kernel(name="elementwise", tensors=(tensor, tensor), nests=(nest,))
+
+
+def pinned(shape: tuple[int, ...], tile: tuple[int, ...]) -> Kernel:
+    """exp over every point, in tiles that the IR pins."""
+    kernel = elementwise(*shape)
+    levels = (TileLevel(name="workgroup", sizes=tile),)
+    nest = msgspec.structs.replace(kernel.nests[0], tiles=levels, pinned=True)
+    return msgspec.structs.replace(kernel, nests=(nest,))
 
 
 def softmax(rows: int, cols: int) -> Kernel:

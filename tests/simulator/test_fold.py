@@ -55,8 +55,7 @@ def test_order_in_which_streams_are_listed_does_not_matter(seed: int) -> None:
         )
         assert (other.time_ps, other.resources) == (first.time_ps, first.resources)
     else:
-        assert isinstance(other, str)
-        assert sorted(other.split(", ")[1:]) or other.startswith("deadlock")
+        assert other == first  # the same cycle, named from the same stream
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
