@@ -10,10 +10,11 @@ from typing import TypeVar
 import msgspec
 import pytest
 
-from xpu_shark.compiler import report
+from xpu_shark.compiler import replay_report, report
 from xpu_shark.compiler.flags import FLAGS
 from xpu_shark.compiler.main import COMMANDS
 from xpu_shark.simulator import target
+from xpu_shark.simulator.replay import Replay, Step
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function, Report
 
 ROOT = Path(__file__).parents[1]
@@ -43,7 +44,9 @@ def documented(text: str, row: str) -> list[str]:
     return re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
 
 
-@pytest.mark.parametrize("row", ["run", "function", "dispatch", "command", "finding"])
+@pytest.mark.parametrize(
+    "row", ["run", "function", "dispatch", "command", "finding", "call", "measured"]
+)
 def test_every_key_of_a_row_is_documented(row: str) -> None:
     parts = {
         "functions": (blank(Function),),
@@ -51,7 +54,12 @@ def test_every_key_of_a_row_is_documented(row: str) -> None:
         "commands": (blank(Command),),
         "findings": (blank(Finding),),
     }
-    rows = {each["type"]: each for each in report.rows(blank(Report, **parts), "in.mlir")}
+    whole = blank(Report, **parts)
+    found = blank(
+        Replay, report=whole, steps=(blank(Step),), events=(0,), measured_ps={0: 1000}, recorded=1
+    )
+    printed = [*report.rows(whole, "in.mlir"), *replay_report.rows(found)]
+    rows = {each["type"]: each for each in printed}
     text = (ROOT / "docs" / "jsonl.md").read_text()
     assert sorted(documented(text, row)) == sorted(rows[row])
 
