@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """A rule by name, or `ID` with the command line of the simulation that gave it."""
+    from xpu_shark.passes.advise import fusion
     from xpu_shark.passes.advise.rules import RULES
 
     if not argv:
         raise UsageError("explain needs a RULE, or the ID of a finding and the compile it is of")
     name, *rest = expand_response_files(argv)
-    rule = next((each for each in RULES if each.name == name), None)
-    if rule is not None and not rest:
-        print(rule.explanation.strip())
+    texts = {rule.name: rule.explanation for rule in RULES} | {fusion.NAME: fusion.__doc__ or ""}
+    if name in texts and not rest:
+        print(texts[name].strip())
         return 0
     if ":" not in name:
-        known = [each.name for each in RULES]
+        known = list(texts)
         near = difflib.get_close_matches(name, known, n=1)
         hint = f", did you mean {near[0]!r}?" if near else f" (known: {', '.join(known)})"
         raise UsageError(f"unknown rule {name!r}{hint}")
@@ -69,7 +70,7 @@ def _print(finding: Finding, stream: TextIO) -> None:
         f"{finding.speedup:.3f}x; {low:.3f} to {high:.3f} while constants move: {finding.state}",
         file=stream,
     )
-    for title, runs in (("as it is", (finding.before,)), ("as it could be", finding.after)):
+    for title, runs in (("as it is", finding.before), ("as it could be", finding.after)):
         for number, run in enumerate(runs):
             launch = f", launch {number + 1} of {len(runs)}" if len(runs) > 1 else ""
             print(f"\n{title}{launch}", file=stream)

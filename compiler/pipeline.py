@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 
 from xpu_shark.compiler import errors, input_bytes, iree_api, outputs, pass_registry, stock
 from xpu_shark.compiler.flags import Options
@@ -13,8 +14,9 @@ from xpu_shark.compiler.iree_flags import PHASES, CommandLine, StockOnly, read
 from xpu_shark.compiler.probing import Probing
 from xpu_shark.compiler.remark_sink import RemarkSink, print_record
 from xpu_shark.compiler.session import CompileSession, stops
-from xpu_shark.passes.module_pass import Analysis, ModulePass
 from xpu_shark.passes.bridge.find_pins import PINS, FindPins
+from xpu_shark.passes.module_pass import Analysis, ModulePass
+from xpu_shark.simulator.names import known_names, unused
 
 
 def command_line(args: Sequence[str]) -> CommandLine:
@@ -24,8 +26,7 @@ def command_line(args: Sequence[str]) -> CommandLine:
     """
     program = str(stock.binary())
     command = read(args, lambda flags: iree_api.accepts_flags((program, *flags)))
-    if command.input != "-" and not os.path.exists(command.input):
-        raise StockOnly  # iree-compile says so
+    input_bytes.check(command.input)
     iree_api.set_flags((program, *command.flags))
     return command
 
@@ -98,6 +99,10 @@ class Pipeline:
         after those of `group`, for which a fault there is no reason to stop. Raises `Refused`
         where the program takes no probes, and `StockOnly` where they failed.
         """
+        if shared.effort == "high" and probing is None:
+            from xpu_shark.compiler import alternatives
+
+            shared.more_findings = partial(alternatives.findings, self._command)
         wanted = stops(group) + (stops(probing.passes) if probing else [])
         wanted.sort(key=lambda stop: PHASES.index(stop[0]))
         if left_out := [phase for phase, _ in wanted if not self._session.reaches(phase)]:
@@ -110,6 +115,7 @@ class Pipeline:
                 return False
             if not self._hand_over(ready, shared, probing):
                 break
+        _warn_of_unused_dims(shared)
         return True
 
     def _hand_over(
@@ -155,6 +161,15 @@ class Pipeline:
         given = [("--compile-from", start, "start"), ("--compile-to", end, "end")]
         flags = [f"{flag}={value}" for flag, value, usual in given if value != usual]
         return f"{' '.join(flags)} leaves it out"
+
+
+def _warn_of_unused_dims(shared: Analysis) -> None:
+    """A line for each --xpu-dim that the program has no use for, once it is read."""
+    if shared.workload is None:
+        return
+    for name in unused(shared.workload, shared.dims):
+        known = ", ".join(known_names(shared.workload)) or "none"
+        errors.warning(f"--xpu-dim={name}: no size, loop or branch has this name (known: {known})")
 
 
 @contextmanager

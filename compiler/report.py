@@ -48,6 +48,8 @@ def rows(report: Report, source: str) -> Iterator[dict[str, Any]]:
 
 def table(report: Report) -> Iterator[str]:
     """Each function's summary line, then its dispatches by total time."""
+    if not report.functions:
+        yield wording.no_function(report.target)
     for function in report.functions:
         dispatches = [d for d in report.dispatches if d.function == function.name]
         commands = [c for c in report.commands if c.function == function.name]
@@ -60,6 +62,9 @@ def table(report: Report) -> Iterator[str]:
                 yield f"    {item.run.note}"
         for command in commands:
             yield f"  {wording.command(command, report.target)}{_where(command.locations)}"
+        found = [f for f in report.findings if f.function == function.name]
+        for finding in found:
+            yield f"  {wording.finding(finding, report.target)} (explain {finding.id})"
 
 
 def _figures(item: Dispatch) -> str:

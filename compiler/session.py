@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import Self, TypeVar
 
 from iree.compiler import ir
 from iree.compiler.api import Output, Session, Source
@@ -12,6 +12,8 @@ from iree.compiler.api import Output, Session, Source
 from xpu_shark.compiler import errors, iree_api, phase_dump
 from xpu_shark.compiler.iree_flags import PHASES, CommandLine
 from xpu_shark.passes.module_pass import Analysis, ModulePass, Phase, Refused
+
+Found = TypeVar("Found")
 
 
 class CompileSession:
@@ -91,6 +93,12 @@ class CompileSession:
             iree_api.output_vm_c(invocation, output)
         else:
             invocation.output_vm_bytecode(output)
+
+    def look(self, reader: Callable[[ir.Operation], Found]) -> Found:
+        """What `reader` makes of the module as it is now; it keeps no reference to an op."""
+        found = reader(self._export().operation)
+        gc.collect()
+        return found
 
     def _export(self) -> ir.Operation:
         """The module, owned by Python from its first export on; later phases work in place."""

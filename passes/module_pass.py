@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -11,7 +11,7 @@ from iree.compiler import ir
 
 from xpu_shark.simulator.recording import Recording
 from xpu_shark.simulator.replay import Replay
-from xpu_shark.simulator.result import Report
+from xpu_shark.simulator.result import Finding, Report
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Workload
 
@@ -41,6 +41,8 @@ class Analysis:
     workload: Workload | None = None
     replayed: Replay | None = None
     report: Report | None = None
+    # Findings that need another compile of the program; asked for at high effort only.
+    more_findings: Callable[[Analysis], Sequence[Finding]] = lambda _: ()
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     share: float
     suggestion: str
     confidence: str
-    before: KernelRun
+    before: tuple[KernelRun, ...]
     after: tuple[KernelRun, ...]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.passes.module_pass import Analysis
+from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.result import Dispatch
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,15 @@ class Case:
     kernel: BoundKernel
     run: KernelRun
     target: Target
+
+
+def bound(dispatch: Dispatch, workload: Workload, analysis: Analysis) -> BoundKernel:
+    """The dispatch's kernel with the sizes that it was simulated with."""
+    kernel = next(kernel for kernel in workload.kernels if kernel.name == dispatch.name)
+    env = dict(analysis.dims)
+    values = enumerate(dispatch.constants)
+    env.update({f"constant{number}": value for number, value in values if value is not None})
+    return bind(kernel, env)
 
 
 @dataclass(frozen=True)

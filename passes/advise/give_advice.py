@@ -9,14 +9,13 @@ from typing import ClassVar
 import msgspec
 from iree.compiler import ir
 
-from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.case import Case, Proposal, bound
 from xpu_shark.passes.advise.prove import Proof, prove
 from xpu_shark.passes.advise.rules import RULES, Rule
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import ReportLimits
 from xpu_shark.passes.module_pass import Analysis, Effort, ModulePass
 from xpu_shark.passes.remark import Kind, Remark
-from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
 
 LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
@@ -37,29 +36,31 @@ class GiveAdvice(ModulePass):
             return
         report = analysis.report
         assert report is not None
-        findings = tuple(
+        findings = [
             finding
             for function in report.functions
             for finding in self._function(function, report, analysis)
-        )
-        analysis.report = msgspec.structs.replace(report, findings=findings)
+        ]
+        if analysis.effort == "high":
+            findings += analysis.more_findings(analysis)
+        findings.sort(key=lambda finding: (-finding.saved_ps, finding.id))
+        analysis.report = msgspec.structs.replace(report, findings=tuple(findings))
         for remark in remarks(analysis.report):
             remark.emit(module.context)
 
     def _function(self, function: Function, report: Report, analysis: Analysis) -> list[Finding]:
-        """Best proven finding of each rule on each dispatch, most time saved first."""
+        """What the rules find on the dispatches with most time above their bound."""
         if not function.time_ps:
             return []
         dispatches = [d for d in report.dispatches if d.function == function.name and _gap(d)]
         worth = [d for d in dispatches if _gap(d) >= LEAST_SHARE * function.time_ps]
         worth.sort(key=lambda d: (-_gap(d), d.name))
-        found = [
+        return [
             finding
             for dispatch in worth[: MOST_DISPATCHES[analysis.effort]]
             for finding in _findings(dispatch, function, analysis)
             if finding.share >= LEAST_SHARE
         ]
-        return sorted(found, key=lambda finding: (-finding.saved_ps, finding.id))
 
 
 def _gap(dispatch: Dispatch) -> int:
@@ -81,11 +82,8 @@ def _findings(dispatch: Dispatch, function: Function, analysis: Analysis) -> Ite
 def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
     assert analysis.workload is not None
     assert dispatch.run is not None
-    kernel = next(k for k in analysis.workload.kernels if k.name == dispatch.name)
-    env = dict(analysis.dims)
-    values = enumerate(dispatch.constants)
-    env.update({f"constant{number}": value for number, value in values if value is not None})
-    return Case(dispatch, bind(kernel, env), dispatch.run, analysis.target)
+    kernel = bound(dispatch, analysis.workload, analysis)
+    return Case(dispatch, kernel, dispatch.run, analysis.target)
 
 
 def _finding(
@@ -110,7 +108,7 @@ def _finding(
         share=round(saved / (function.time_ps or 1), 6),
         suggestion=proposal.suggestion,
         confidence=proposal.confidence if proof.state == "active" else "low",
-        before=run,
+        before=(run,),
         after=proof.after,
     )
 

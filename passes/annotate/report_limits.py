@@ -55,6 +55,14 @@ def _replay(analysis: Analysis, workload: Workload) -> Replay:
 
 def remarks(report: Report) -> Iterator[Remark]:
     """For each function its summary, then its dispatches and commands, longest total first."""
+    if not report.functions:
+        yield Remark(
+            kind=Kind.ANALYSIS,
+            category="xpu-shark.summary",
+            name="module",
+            message=wording.no_function(report.target),
+            args=(("Target", report.target),),
+        )
     for function in report.functions:
         dispatches = [d for d in report.dispatches if d.function == function.name]
         commands = [c for c in report.commands if c.function == function.name]

@@ -115,11 +115,17 @@ def command(item: Command, target: str) -> str:
     return f"{what}{how} on {target} takes {time(item.time_ps)}, bound {bound}{times}"
 
 
+def no_function(target: str) -> str:
+    """The line of a module that nobody can call."""
+    return f"no function found, nothing to simulate on {target}"
+
+
 def function(item: Function, distinct: int, items: int, target: str) -> str:
     """The summary line of one function."""
     if not item.dispatches and not items:
         return f"{item.name}: no dispatch found, nothing to simulate"
-    parts = f"{_count(item.dispatches, 'dispatch')} ({distinct} distinct, {_count(item.launches, 'launch')})"
+    launches = _count(item.launches, "launch")
+    parts = f"{_count(item.dispatches, 'dispatch')} ({distinct} distinct, {launches})"
     if item.time_ps is None:
         text = f"{item.name} on {target}: no time for {parts}"
     elif item.time_ps == 0:
@@ -141,11 +147,12 @@ def function(item: Function, distinct: int, items: int, target: str) -> str:
 
 def finding(item: Finding, target: str) -> str:
     """The line of one suggestion."""
+    what = " and ".join(dict.fromkeys(run.what for run in item.before))
     gain = f"{item.speedup:.2f}x ({item.speedup_low:.2f} to {item.speedup_high:.2f})"
     if item.state == "indeterminate":
         gain = f"indeterminate, {gain}: it depends on constants of {target} that are not certain"
     return (
-        f"{item.before.what} on {target} takes {item.measured}; {item.suggestion} instead of "
+        f"{what} on {target} takes {item.measured}; {item.suggestion} instead of "
         f"{item.condition}: {gain}, saves {time(max(item.saved_ps, 0))}, "
         f"{100 * item.share:.1f} % of {item.function}"
     )

@@ -1,7 +1,7 @@
 """tiling: another tile size or loop order is faster.
 
-What it checks: it searches tile sizes around the ones in use, in every loop order, and simulates
-those that a bound does not rule out.
+What it checks: it searches tile sizes around the ones in use and around those that the target's
+own compiler would pick, in every loop order, and simulates those that a bound does not rule out.
 Why it matters: tiles decide how often operands are loaded again, how well loads hide behind
 work, and how much of the matrix unit is padding.
 Example: a 4096 cubed product in tiles of 128 x 128 x 128 loads each operand 32 times; in tiles
@@ -14,11 +14,13 @@ for bit unless the reduction is cut differently.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.config import config
 from xpu_shark.simulator.plan import Tiling
-from xpu_shark.simulator.search import search
+from xpu_shark.simulator.search import search, space
+from xpu_shark.simulator.tiling import TILERS
 
 NAME = "tiling"
 CATEGORY = "xpu-shark.tiling"
@@ -29,7 +31,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     """The fastest tiling found, if it is not the one in use."""
     if case.run.time_ps < WORTH_SEARCHING * case.run.bounds.bound_ps:
         return
-    best = search(case.kernel, case.target, case.run.plan)[0].tiling
+    best = _best(case)
     if _same(case, best):
         return
     yield Proposal(
@@ -38,6 +40,14 @@ def propose(case: Case) -> Iterator[Proposal]:
         launches=((case.kernel, best),),
         confidence="medium" if _cuts_reduction(case, best) else "high",
     )
+
+
+def _best(case: Case) -> Tiling:
+    """The fastest of the tilings around the one in use and around the target's own choice."""
+    starts = dict.fromkeys((case.run.plan, TILERS[case.target.tiler](case.kernel, case.target)))
+    around = chain.from_iterable(space(case.kernel, case.target, start) for start in starts)
+    found = search(case.kernel, case.target, case.run.plan, tuple(starts)[1:], tilings=list(around))
+    return found[0].tiling
 
 
 def sizes(case: Case, tiling: Tiling) -> str:

@@ -1,0 +1,66 @@
+"""Advice through the command line: fusion proved by IREE's own other way, and its evidence."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+LAYER_NORM = str(Path(__file__).parents[1] / "inputs" / "layer_norm.mlir")
+TARGET = "--xpu-target=tpu_v6e"
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def findings(run: Run, *flags: str) -> list[dict[str, object]]:
+    done = run("simulate", LAYER_NORM, TARGET, "--format=jsonl", *flags)
+    assert done.returncode == 0, done.stderr
+    rows = map(json.loads, done.stdout.splitlines())
+    return [row for row in rows if row["type"] == "finding"]
+
+
+def test_fusion_that_a_flag_makes_is_advised_where_it_is_not_made_already(run: Run) -> None:
+    found = [f for f in findings(run, "--iree-opt-level=O1", "--xpu-effort=high")]
+    fused = [f for f in found if f["rule"] == "fusion"]
+    assert len(fused) == 1
+    assert str(fused[0]["suggestion"]).startswith("--iree-opt-level=O2 makes 1")
+    # Two launches become one and the rows are read once instead of twice: near 2x.
+    assert 1.5 < float(str(fused[0]["speedup"])) < 2.5
+    assert "layer_norm_dispatch_0" in str(fused[0]["condition"])
+    assert "layer_norm_dispatch_1" in str(fused[0]["condition"])
+
+
+def test_fusion_that_is_made_already_is_not_advised(run: Run) -> None:
+    found = findings(run, "--iree-opt-level=O2", "--xpu-effort=high")
+    assert [f for f in found if f["rule"] == "fusion"] == []
+
+
+def test_fusion_costs_another_compile_so_only_high_effort_looks_for_it(run: Run) -> None:
+    assert [f for f in findings(run) if f["rule"] == "fusion"] == []
+
+
+def test_evidence_of_a_finding_is_both_simulations(run: Run) -> None:
+    flags = ("--iree-opt-level=O1", "--xpu-effort=high")
+    [identity] = [str(f["id"]) for f in findings(run, *flags) if f["rule"] == "fusion"]
+    done = run("explain", identity, LAYER_NORM, TARGET, *flags)
+    text = done.stdout.decode()
+    assert done.returncode == 0, done.stderr
+    assert text.count("as it is, launch") == 2
+    assert text.count("as it could be") == 1
+    assert "load.hbm" in text
+
+
+def test_a_rule_is_explained_and_a_wrong_name_is_one_line(run: Run) -> None:
+    assert run("explain", "tiling").stdout.decode().startswith("tiling: another tile size")
+    assert run("explain", "fusion").stdout.decode().startswith("fusion: ")
+    done = run("explain", "tilling")
+    assert done.returncode == 2
+    assert done.stderr.decode() == (
+        "xpu-shark: error: unknown rule 'tilling', did you mean 'tiling'?\n"
+    )
+
+
+def test_an_unknown_finding_is_one_line(run: Run) -> None:
+    done = run("explain", "tiling:nowhere", LAYER_NORM, TARGET)
+    assert done.returncode == 2
+    assert b"no finding tiling:nowhere in this simulation" in done.stderr
