@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from xpu_shark.simulator.collectives import ring
-from xpu_shark.simulator.engine import run
+from xpu_shark.simulator.collectives.bound import bound_ps, busiest
+from xpu_shark.simulator.collectives.choose import Run, choose
+from xpu_shark.simulator.collectives.registry import known_kinds
 from xpu_shark.simulator.moves import move_kernel
-from xpu_shark.simulator.simulate import simulate_kernel
-from xpu_shark.simulator.target import PS_PER_S
-from xpu_shark.simulator.units.dma import PS_PER_NS
+from xpu_shark.simulator.network import NetworkError, fabric
+from xpu_shark.simulator.simulate import AccountingError, simulate_kernel
+from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.workload import Collective, Move
 
 if TYPE_CHECKING:
@@ -52,11 +53,13 @@ def simulate(item: Move | Collective, size: int | None, settings: Settings) -> C
 
 
 def _transfer(size: int, settings: Settings) -> CommandRun:
+    """From one device to the next, by itself."""
     network = settings.target.network
     if network is None:
         return CommandRun(reason=f"target {settings.target.name} describes no network")
-    wire = -(-size * PS_PER_S // int(network.bytes_per_s))
-    fixed = -int(-(network.latency_ns + network.message_ns) * PS_PER_NS // 1)
+    path = fabric(network, 2).path(0, 1)
+    wire = max(-int(-size * PS_PER_S // link.bytes_per_s) for link in path)
+    fixed = sum(link.latency_ps + link.message_ps for link in path)
     return CommandRun(
         time_ps=wire + fixed, bound_ps=wire, serial_ps=wire + fixed, bytes={"link": size}
     )
@@ -65,21 +68,38 @@ def _transfer(size: int, settings: Settings) -> CommandRun:
 def _collective(item: Collective, size: int, settings: Settings) -> CommandRun:
     group = item.group or settings.devices
     target = settings.target
-    if item.kind not in ring.STEPS:
-        return CommandRun(group=group, reason=f"no algorithm for {item.kind}")
+    if item.kind not in known_kinds():
+        known = ", ".join(known_kinds())
+        return CommandRun(group=group, reason=f"no algorithm for {item.kind} (known: {known})")
     if target.network is None:
         return CommandRun(group=group, reason=f"target {target.name} describes no network")
-    if group < 2:
+    if not item.group and group < 2:
         return CommandRun(group=group, reason="group size not known: give --xpu-devices=N")
-    timeline = run(ring.program(target, item.kind, size, group), fold=settings.fold)
-    bound = ring.bound_ps(target, item.kind, size, group)
-    moved = {use.name: use.bytes for use in timeline.resources if use.bytes}
-    serial = sum(use.busy_ps for use in timeline.resources)
+    if group == 1 or size == 0:
+        return CommandRun(time_ps=0, bound_ps=0, serial_ps=0, group=group, reason="no work")
+    try:
+        library = settings.mode != "best"
+        done = choose(target, item.kind, size, group, library=library, fold=settings.fold)
+        return _run(done, item.kind, size, target)
+    except NetworkError as error:
+        return CommandRun(group=group, reason=str(error))
+
+
+def _run(done: Run, kind: str, size: int, target: Target) -> CommandRun:
+    """What the simulation says, after the laws that always hold."""
+    used, timeline = done.candidate.fabric, done.timeline
+    bound = bound_ps(used, kind, size)
+    if timeline.time_ps < bound:
+        raise AccountingError(f"{kind} of {size} bytes: faster than its bound")
+    for use in timeline.resources:
+        if use.busy_ps > timeline.time_ps:
+            raise AccountingError(f"{kind} of {size} bytes: {use.name} busy longer than the run")
+    device = busiest(timeline, used, target.memory[0].name)
     return CommandRun(
         time_ps=timeline.time_ps,
         bound_ps=bound,
-        serial_ps=max(serial, bound),
-        bytes=moved,
-        group=group,
-        algorithm="ring",
+        serial_ps=max(device.busy_ps, bound),
+        bytes=device.bytes,
+        group=used.devices,
+        algorithm=done.candidate.label,
     )

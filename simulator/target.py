@@ -121,7 +121,8 @@ class Network(Struct, frozen=True, kw_only=True):
     and one goes to each peer where all are connected. At most `devices` are joined this way; more
     of them are groups joined by `outer`. A torus is `shape` (as square as possible by default),
     and its axes are closed where they have `wrap_from` devices or more. `in_flight` messages a
-    link may be unacknowledged. `algorithms` are those of the chip's own library (all by default).
+    link may be unacknowledged. `algorithms[kind]` are those of the chip's own library for that
+    collective (any by default).
     """
 
     topology: Literal["ring", "ring_one_way", "torus2d", "torus3d", "switch", "full"]
@@ -133,7 +134,7 @@ class Network(Struct, frozen=True, kw_only=True):
     devices: Count | None = None
     shape: tuple[Count, ...] = ()
     wrap_from: Count = 1
-    algorithms: tuple[str, ...] = ()
+    algorithms: dict[str, tuple[str, ...]] = {}
     protocols: tuple[Protocol, ...] = ()
     outer: Network | None = None
 

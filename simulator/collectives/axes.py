@@ -16,6 +16,8 @@ from typing import Literal
 from xpu_shark.simulator.collectives.schedule import Alike, Phase, Place
 
 Pattern = Literal["ring", "direct"]
+RING: Pattern = "ring"
+DIRECT: Pattern = "direct"
 KINDS = ("all_reduce", "reduce_scatter", "all_gather")
 EXCHANGE = "all_to_all"
 
@@ -68,9 +70,7 @@ def _exchange(dims: Sequence[int], axes: Sequence[int]) -> Iterator[Phase]:
         yield _phase(dims[axis], axis, 1, whose + places, ring=False, reduce=False)
 
 
-def _places(
-    count: int, fixed: Sequence[int], axis: int, now: Place
-) -> tuple[Place | None, ...]:
+def _places(count: int, fixed: Sequence[int], axis: int, now: Place) -> tuple[Place | None, ...]:
     """Own coordinate on `fixed` axes, `now` on `axis`, every coordinate on the others."""
     return tuple(now if a == axis else Place(a) if a in fixed else None for a in range(count))
 

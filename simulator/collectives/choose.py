@@ -15,17 +15,22 @@ from xpu_shark.simulator.collectives.lower import foldable, lower
 from xpu_shark.simulator.collectives.pieces import Job
 from xpu_shark.simulator.collectives.price import estimate_ps
 from xpu_shark.simulator.collectives.registry import ALGORITHMS
-from xpu_shark.simulator.collectives.schedule import Schedule
+from xpu_shark.simulator.collectives.schedule import Listed, Schedule
 from xpu_shark.simulator.engine import run
-from xpu_shark.simulator.network import Fabric, fabric
-from xpu_shark.simulator.target import Network, Protocol, Target
+from xpu_shark.simulator.network import Fabric, NetworkError, fabric
+from xpu_shark.simulator.program import Instruction, Loop, Program
+from xpu_shark.simulator.target import Network, Target
 from xpu_shark.simulator.timeline import Timeline
 from xpu_shark.simulator.units.launch import launch_ps
 
 CHUNKS = (1, 2, 4, 8, 16, 32)
 SIMULATED = 3  # candidates at most
 CLOSE = 1.15  # estimates above this times the best are not simulated
-LARGE = 64  # devices past which all are simulated only where no algorithm lets one stand for all
+WORTH = 0.02  # more chunks have to make the estimate smaller by this share
+MESSAGES = 400  # candidates with more to simulate need an estimate under DEAR times the others'
+DEAR = 0.5
+MOST = 10_000  # messages that are too many where any candidate has fewer
+UNFOLDED = 20_000  # instructions up to which running them all beats looking for periods
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -68,9 +73,19 @@ def candidates(
             for chunks in CHUNKS:
                 if chunks == 1 or chunks * group <= bytes:
                     found.append(Candidate(name, label, chunks, schedule, joined, folded))
-    if group > LARGE and any(candidate.folded for candidate in found):
-        return [candidate for candidate in found if candidate.folded]
-    return found
+    return [c for c in found if messages(c) <= MOST] or sorted(found, key=messages)[:1]
+
+
+def messages(candidate: Candidate) -> int:
+    """About how many messages a simulation goes through: repeated steps of a ring fold."""
+    count = 0
+    for lane in candidate.schedule.lanes:
+        if isinstance(lane, Listed):
+            count += sum(map(len, lane.rounds))
+            continue
+        once = sum(min(p.count, 3) if p.turn == 0 else p.count for p in lane.phases)
+        count += once * (1 if candidate.folded else candidate.schedule.devices)
+    return count * candidate.chunks
 
 
 def simulate(candidate: Candidate, target: Target, bytes: int, *, fold: bool = True) -> Run:
@@ -78,43 +93,94 @@ def simulate(candidate: Candidate, target: Target, bytes: int, *, fold: bool = T
     job = Job(bytes, candidate.chunks, target.memory[0], launch_ps(target))
     folded = candidate.folded and fold
     program = lower(candidate.schedule, candidate.fabric, job, folded=folded)
-    return Run(candidate, run(program, fold=fold))
+    return Run(candidate, run(program, fold=fold and length(program) > UNFOLDED))
+
+
+def length(program: Program) -> int:
+    """How many instructions the program executes."""
+    return sum(_length(stream.body) for stream in program.streams)
+
+
+def _length(body: tuple[Instruction | Loop, ...]) -> int:
+    return sum(item.count * _length(item.body) if isinstance(item, Loop) else 1 for item in body)
 
 
 @lru_cache(maxsize=1024)
 def choose(
     target: Target, kind: str, bytes: int, group: int, *, library: bool = True, fold: bool = True
-) -> Run | None:
-    """The fastest, by algorithms of the chip's own library (`Network.algorithms`) or by all.
+) -> Run:
+    """The fastest, by algorithms of the chip's own library (`Network.algorithms`) or by any.
 
-    None where no algorithm does such a collective. Raises `NetworkError`; `ValueError` where the
-    target describes no network.
+    Raises `NetworkError` where the network cannot join the group or is not described, `ValueError`
+    where no algorithm does such a collective (see `registry.known_kinds`).
     """
     network = target.network
     if network is None:
-        raise ValueError(f"target {target.name} describes no network")
-    names = network.algorithms if library else ()
-    found = candidates(network, kind, bytes, group, names) or candidates(
-        network, kind, bytes, group
-    )
-    ranked = sorted(
-        (estimate_ps(c.schedule, c.fabric, _job(target, bytes, c.chunks)), number)
-        for number, c in enumerate(found)
-    )
-    if not ranked:
-        return None
-    close = [number for cost, number in ranked[:SIMULATED] if cost <= CLOSE * ranked[0][0]]
-    runs = [simulate(found[number], target, bytes, fold=fold) for number in close]
-    return min(runs, key=lambda done: (done.timeline.time_ps, done.candidate.chunks))
+        raise NetworkError(f"target {target.name} describes no network")
+    names = _library(target.name, network, kind) if library else ()
+    found = candidates(network, kind, bytes, group, names)
+    if not found:
+        raise ValueError(f"no algorithm for {kind}")
+    close = _contenders(found, target, bytes)
+    runs = [simulate(candidate, target, bytes, fold=fold) for candidate in close]
+    best = min(runs, key=lambda done: done.timeline.time_ps)
+    return _more_chunks(best, found, target, bytes, fold=fold)
 
 
-def _job(target: Target, bytes: int, chunks: int) -> Job:
-    return Job(bytes, chunks, target.memory[0])
+def _more_chunks(
+    best: Run, found: list[Candidate], target: Target, bytes: int, *, fold: bool
+) -> Run:
+    """Estimates do not see lanes wait for each other: go on cutting while it is worth it."""
+    start = best.candidate
+    for candidate in found:
+        same = (candidate.algorithm, candidate.protocol) == (start.algorithm, start.protocol)
+        if messages(candidate) > MESSAGES:
+            continue
+        if same and candidate.chunks in (2 * best.candidate.chunks, 4 * best.candidate.chunks):
+            run = simulate(candidate, target, bytes, fold=fold)
+            if run.timeline.time_ps < (1 - WORTH) * best.timeline.time_ps:
+                best = run
+    return best
 
 
-def _schedules(
-    kind: str, joined: Fabric, names: tuple[str, ...]
-) -> Iterator[tuple[str, Schedule]]:
+def _library(name: str, network: Network, kind: str) -> tuple[str, ...]:
+    """Algorithms of the chip's own library; () where any will do."""
+    listed = network.algorithms.get(kind, ())
+    known = [algorithm.name for algorithm in ALGORITHMS if kind in algorithm.kinds]
+    for algorithm in listed:
+        if algorithm not in known:
+            raise NetworkError(
+                f"target {name}: network.algorithms.{kind} has {algorithm!r} "
+                f"(known: {', '.join(known)})"
+            )
+    return listed
+
+
+def _contenders(found: list[Candidate], target: Target, bytes: int) -> list[Candidate]:
+    """Those close to the best estimate; one that is dear to simulate only if far ahead."""
+    cheap = _ranked([c for c in found if messages(c) <= MESSAGES], target, bytes)
+    dear = _ranked([c for c in found if messages(c) > MESSAGES], target, bytes)
+    if dear and (not cheap or dear[0][0] < DEAR * cheap[0][0]):
+        return [dear[0][1]]
+    return [c for cost, c in cheap[:SIMULATED] if cost <= CLOSE * cheap[0][0]]
+
+
+def _ranked(found: list[Candidate], target: Target, bytes: int) -> list[tuple[int, Candidate]]:
+    """By estimate, every algorithm and protocol once: with the fewest chunks that are worth it."""
+    best: dict[tuple[str, str], tuple[int, Candidate]] = {}
+    for candidate in found:
+        key = (candidate.algorithm, candidate.protocol)
+        cost = estimate_ps(candidate.schedule, candidate.fabric, _job(target, bytes, candidate))
+        if key not in best or cost < (1 - WORTH) * best[key][0]:
+            best[key] = (cost, candidate)
+    return sorted(best.values(), key=lambda entry: entry[0])
+
+
+def _job(target: Target, bytes: int, candidate: Candidate) -> Job:
+    return Job(bytes, candidate.chunks, target.memory[0])
+
+
+def _schedules(kind: str, joined: Fabric, names: tuple[str, ...]) -> Iterator[tuple[str, Schedule]]:
     for algorithm in ALGORITHMS:
         if kind in algorithm.kinds and (not names or algorithm.name in names):
             schedule = algorithm.build(kind, joined)

@@ -20,5 +20,5 @@ def schedule(kind: str, fabric: Fabric) -> Schedule | None:
     if p > MOST and not (kind == axes.EXCHANGE and len(fabric.levels) == 1):
         return None
     dims = fabric.dims if kind == axes.EXCHANGE and len(fabric.levels) > 1 else (p,)
-    lane = axes.lane(kind, dims, tuple(range(len(dims))), ("direct",) * len(dims))
+    lane = axes.lane(kind, dims, tuple(range(len(dims))), (axes.DIRECT,) * len(dims))
     return Schedule(p, (lane,), copies=copies(kind, fabric))

@@ -20,7 +20,7 @@ def schedule(kind: str, fabric: Fabric) -> Schedule | None:
     if not dims or max(dims) > MOST:
         return None
     order = tuple(reversed(range(len(dims))))
-    lane = axes.lane(kind, dims, order, ("direct",) * len(dims))
+    lane = axes.lane(kind, dims, order, (axes.DIRECT,) * len(dims))
     return Schedule(fabric.devices, (lane,), copies=copies(kind, fabric))
 
 

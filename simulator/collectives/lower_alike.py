@@ -65,7 +65,9 @@ class AlikeLane:
         for first, count in parts:
             port = ports[first]
             if phase.chained and first > 0:
-                self._loop("issue", [self._go(((self._ready(), 1),), {port})], count, (place, first))
+                self._loop(
+                    "issue", [self._go(((self._ready(), 1),), {port})], count, (place, first)
+                )
                 self.taken += count * self.job.chunks
             self._read(place, phase, first, count, size)
             self._send(place, phase, first, count, size, told=phase.chained or port not in opened)
@@ -190,7 +192,9 @@ def segments(
 
     With all devices simulated, every iteration that sends to another peer is on its own.
     """
-    if phase.turn == 0 or (folded and len(fabric.levels) == 1 and fabric.levels[0].kind == "switch"):
+    if phase.turn == 0 or (
+        folded and len(fabric.levels) == 1 and fabric.levels[0].kind == "switch"
+    ):
         return [(0, 1)] + ([(1, phase.count - 1)] if phase.count > 1 else [])
     if not folded:
         return [(turn, 1) for turn in range(phase.count)]

@@ -53,7 +53,7 @@ class ListedLane:
         for hop in range(len(path)):
             role = f"hop{hop}" if hop else "send"
             stream = self._name(role, number)
-            waits = ((self._channel("head", hop, number), 1),) if hop else ()
+            waits: Use = ((self._channel("head", hop, number), 1),) if hop else ()
             head = self._channel("head", hop + 1, number) if hop + 1 < len(path) else None
             arrivals.append(self._channel("arrival", hop, number))
             waits = waits or self._needs("send", number)
@@ -77,7 +77,9 @@ class ListedLane:
         code = traffic(self.names, self.job, to, stream, moved)
         roles = ("send", "read") if self.job.memory is not None else ("send",)
         posts = tuple(
-            (self._channel(role, number, later), 1) for later in self.after[number] for role in roles
+            (self._channel(role, number, later), 1)
+            for later in self.after[number]
+            for role in roles
         )
         waits = tuple((channel, 1) for channel in arrivals)
         code = Instruction(code.resource, code.service_ps, 0, waits, posts, code.bytes)

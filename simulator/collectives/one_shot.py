@@ -1,7 +1,7 @@
 """One-shot all-reduce: everyone sends everything to everyone, each device adds it up.
 
-One latency: a + (p - 1) n / B over a shared link, a + n / B with a link to every peer. The bytes are
-p / 2 times a ring's, so it wins for small messages only.
+One latency: a + (p - 1) n / B over a shared link, a + n / B with a link to every peer. The bytes
+are p / 2 times a ring's, so it wins for small messages only.
 """
 
 from __future__ import annotations

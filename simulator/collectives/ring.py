@@ -37,5 +37,5 @@ def shift(kind: str, fabric: Fabric) -> Schedule:
 
 def _schedule(kind: str, fabric: Fabric, signs: tuple[int, ...]) -> Schedule:
     p, order = fabric.devices, cycle(fabric)
-    lanes = tuple(axes.lane(kind, (p,), (0,), ("ring",), sign) for sign in signs)
+    lanes = tuple(axes.lane(kind, (p,), (0,), (axes.RING,), sign) for sign in signs)
     return Schedule(p, lanes, order or (), disjoint=order is not None)

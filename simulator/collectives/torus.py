@@ -32,7 +32,7 @@ def _schedule(kind: str, fabric: Fabric, rotations: int) -> Schedule | None:
             kind,
             fabric.dims,
             tuple((first + axis) % number for axis in range(number)),
-            ("ring",) * number,
+            (axes.RING,) * number,
             sign,
         )
         for first in range(rotations)

@@ -1,0 +1,138 @@
+"""One device that stands for all takes exactly as long as all of them simulated."""
+
+from __future__ import annotations
+
+import pytest
+from fabrics import HOP_PS, flat, groups, level, torus
+
+from xpu_shark.simulator.collectives.lower import foldable, lower
+from xpu_shark.simulator.collectives.pieces import Job
+from xpu_shark.simulator.collectives.registry import ALGORITHMS, Algorithm, by_name
+from xpu_shark.simulator.engine import run
+from xpu_shark.simulator.network import Fabric, Level
+from xpu_shark.simulator.target import Memory
+from xpu_shark.simulator.timeline import Timeline
+
+MEMORY = Memory(name="hbm", bytes=2**30, bytes_per_s=3e9)  # slower than what a reduction needs
+FABRICS = [
+    *(flat("ring", p) for p in (2, 3, 8)),
+    *(flat("switch", p) for p in (2, 5, 8, 12)),
+    *(flat("full", p) for p in (2, 5, 8)),
+    flat("ring_one_way", 6),
+    torus(3, 4),
+    torus(2, 4),
+    torus(4, 4),
+    torus(2, 3, 4),
+    groups(4, 4),
+    groups(3, 6),
+]
+LARGE = [flat("ring", 64), flat("switch", 64), torus(8, 8), torus(4, 4, 4), groups(8, 8)]
+CASES = [
+    pytest.param(algorithm, kind, id=f"{algorithm.name}-{kind}")
+    for algorithm in ALGORITHMS
+    for kind in algorithm.kinds
+]
+
+
+def both(
+    algorithm: Algorithm, kind: str, fabric: Fabric, bytes: int, chunks: int = 1
+) -> tuple[Timeline, Timeline] | None:
+    """(one for all, all), or None where devices differ or the algorithm does not apply."""
+    schedule = algorithm.build(kind, fabric)
+    if schedule is None or not foldable(schedule, fabric):
+        return None
+    job = Job(bytes, chunks, MEMORY, launch_ps=10_000)
+    one = run(lower(schedule, fabric, job, folded=True))
+    return one, run(lower(schedule, fabric, job, folded=False))
+
+
+def same(one: Timeline, every: Timeline) -> None:
+    """Same time, and each device's resources did what those of the one did."""
+    assert one.time_ps == every.time_ps
+    used = {use.name: (use.busy_ps, use.bytes) for use in one.resources}
+    for use in every.resources:
+        name = use.name.partition("@")[0]
+        if name in used and not name.startswith("link.by"):  # peers differ by their number
+            assert used[name] == (use.busy_ps, use.bytes), use.name
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), CASES)
+def test_one_device_stands_for_all(algorithm: Algorithm, kind: str) -> None:
+    for fabric in FABRICS:
+        runs = both(algorithm, kind, fabric, 12_001, chunks=1 if fabric.devices > 8 else 3)
+        if runs is not None:
+            same(*runs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "kind"), CASES)
+@pytest.mark.parametrize("fabric", LARGE, ids=lambda f: "x".join(map(str, f.dims)))
+def test_one_device_stands_for_64(algorithm: Algorithm, kind: str, fabric: Fabric) -> None:
+    runs = both(algorithm, kind, fabric, 64_001)
+    if runs is not None:
+        same(*runs)
+
+
+@pytest.mark.parametrize(("name", "fabric"), [("ring", LARGE[0]), ("halving", LARGE[1])])
+def test_one_of_64_devices_stands_for_all(name: str, fabric: Fabric) -> None:
+    runs = both(by_name(name), "all_reduce", fabric, 64_000)
+    assert runs is not None
+    same(*runs)
+
+
+def test_every_symmetric_algorithm_folds_on_a_fabric_of_its_own() -> None:
+    unlike = {
+        a.name
+        for a in ALGORITHMS
+        for kind in a.kinds
+        if not any((s := a.build(kind, f)) and foldable(s, f) for f in FABRICS)
+    }
+    assert unlike == {"binomial tree", "double tree", "chain", "point to point"}
+
+
+def test_line_and_slow_link_are_not_folded() -> None:
+    ring = by_name("ring")
+    line = Fabric((level("line", 4),))
+    slow = Fabric((level("ring", 4),), slow={(2, "link.+"): 2.0})
+    for fabric in (line, slow):
+        schedule = ring.build("all_gather", fabric)
+        assert schedule is not None
+        assert not foldable(schedule, fabric)
+
+
+def test_straggling_link_holds_up_the_whole_ring() -> None:
+    slow = Fabric((level("ring", 4),), slow={(2, "link.+"): 2.0})
+    schedule = by_name("ring").build("all_gather", slow)
+    assert schedule is not None
+    # Its three parts of 1000 bytes, 2 us each, one after another: each is there when it is due.
+    time = run(lower(schedule, slow, Job(4000), folded=False)).time_ps
+    assert time == 3 * 2_000_000 + HOP_PS
+
+
+def test_512_devices_in_4_chunks_cost_one_device_a_few_steps() -> None:
+    ring = Fabric((Level("link", "ring", 512, 50e9, HOP_PS),))
+    schedule = by_name("ring").build("all_reduce", ring)
+    assert schedule is not None
+    timeline = run(lower(schedule, ring, Job(64 * 2**20, 4), folded=True))
+    # A chunk of 32 KiB takes 655.36 ns, four of them more than one and the hop: all bytes, one hop.
+    assert timeline.time_ps == 1022 * 4 * 655_360 + HOP_PS
+    assert timeline.steps < 1000
+
+
+def test_all_512_devices_simulated_take_the_same_time() -> None:
+    ring = Fabric((Level("link", "ring", 512, 50e9, HOP_PS),))
+    schedule = by_name("ring").build("all_reduce", ring)
+    assert schedule is not None
+    timeline = run(lower(schedule, ring, Job(64 * 2**20, 4), folded=False))
+    assert timeline.time_ps == 1022 * 4 * 655_360 + HOP_PS
+    assert all(use.busy_ps <= timeline.time_ps for use in timeline.resources)
+
+
+def test_ring_of_16384_devices_folds() -> None:
+    ring = Fabric((Level("link", "ring", 16384, 50e9, HOP_PS),))
+    schedule = by_name("ring").build("all_reduce", ring)
+    assert schedule is not None
+    timeline = run(lower(schedule, ring, Job(2**30), folded=True))
+    # 64 KiB a step: 1310.72 ns.
+    assert timeline.time_ps == 2 * 16383 * (1_310_720 + HOP_PS)
+    assert timeline.steps < 200
