@@ -11,6 +11,7 @@ from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
 from xpu_shark.simulator.symbolic import Expr, UnboundError, evaluate, symbols
 from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.units.launch import submit_ps
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -113,7 +114,7 @@ class _FunctionWalk:
                 self._walk(item.body, times, per)
             elif isinstance(item, Repeat):
                 trips = self._value(item.trips)
-                if trips is None:
+                if trips is None and (trips := self.env.get(item.name)) is None:
                     self.unknown[item.name] = None
                     self._walk(item.body, times, (*per, item.name))
                 else:
@@ -245,6 +246,9 @@ class _FunctionWalk:
             times += [
                 (i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items
             ]
+            if any(row[1] for row in times):  # the host hands the work over once
+                submit = submit_ps(self.runner.settings.target)
+                times.append((1, submit, 0, submit))
             totals = [sum(row[0] * row[column] for row in times) for column in (1, 2, 3)]
         return Function(
             name=self.source.name,
