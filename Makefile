@@ -6,7 +6,7 @@ ROOMS := compiler passes simulator
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-all lint bench clean FORCE
+.PHONY: help install demo readme test test-all lint bench clean FORCE
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,6 +15,9 @@ install: $(VENV)/installed ## create .venv and install xpu-shark with its test a
 
 demo: $(VENV)/installed ## compile a transformer block and show what limits each dispatch
 	@examples/demo.sh $(BIN)
+
+readme: demo ## put the demo's log into README.md
+	@$(BIN)/python examples/readme_log.py
 
 test: $(VENV)/installed ## run the tests, but for the slow ones
 	$(BIN)/python -m pytest -m "not slow"

@@ -26,5 +26,5 @@ def test_the_log_of_the_readme_is_the_demos(tmp_path: Path) -> None:
         text=True,
     )
     shown = (ROOT / "README.md").read_text().split("```text\n", 1)[1].split("\n```", 1)[0]
-    wanted = "paste what `make demo` prints into README.md"
+    wanted = "the log in README.md is old: make readme"
     assert shown.replace(FOLD, " ").splitlines() == done.stderr.splitlines(), wanted
