@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from iree.compiler import ir
 
 from xpu_shark.passes.instrument.place_probes import Placer
-from xpu_shark.passes.instrument.plan import SITES, ExportPlan, decode_export, encode
+from xpu_shark.passes.instrument.plan import SITES, ExportPlan, Size, decode_export, encode
 from xpu_shark.passes.instrument.probe_ops import PLAN, Prober, architecture, kernels, symbol
 from xpu_shark.passes.instrument.read_loops import Control, has_loops, read_control
 from xpu_shark.passes.instrument.remarks import decline
@@ -20,7 +20,7 @@ _WORKGROUP_STAMPS: Final = 3  # low and high at the start, low at the end
 
 @dataclass(frozen=True)
 class LoopProbes(ModulePass):
-    """Probes values that loop bounds and branches hang on, and takes times.
+    """Probes the launch's sizes and values that loop bounds and branches hang on; takes times.
 
     A bound that follows from constants, the workgroup's id and count, outer induction variables
     and values probed before costs nothing. The cycle counter is read at the start and end of
@@ -39,6 +39,8 @@ class LoopProbes(ModulePass):
 
 def _probe(function: ir.Operation, workgroup: ir.Operation, every: bool) -> None:
     plan = decode_export(ir.StringAttr(function.attributes[PLAN]).value)
+    if plan.declined:
+        return
     reason = _obstacle(function, workgroup)
     if not reason:
         control = read_control(function, plan.sites)
@@ -52,7 +54,7 @@ def _probe(function: ir.Operation, workgroup: ir.Operation, every: bool) -> None
         first = control.reader.next_site
         placer = Placer(control, Prober(workgroup), workgroup, first, stamps, every)
         body = placer.function(function)
-        sizes = tuple(placer.sizes)
+        sizes = tuple(Size(*each) for each in sorted(control.workload.items()))
         plan = ExportPlan(plan.name, body, sizes, placer.next_site, len(control.numbers))
     function.attributes[PLAN] = ir.StringAttr.get(encode(plan), function.context)
 

@@ -8,11 +8,18 @@ from typing import ClassVar, Final
 from iree.compiler import ir
 from iree.compiler.passmanager import PassManager
 
+from xpu_shark.passes.instrument.plan import ExportPlan, encode
 from xpu_shark.passes.instrument.probe_ops import PLAN, all_ops, kernels, symbol
 from xpu_shark.passes.instrument.remarks import decline
 from xpu_shark.passes.module_pass import Analysis, ModulePass
 
-_LOWERING: Final = "func.func(iree-llvmcpu-lower-executable-target)"
+# The second and third are the first steps of llvm-cpu's conversion to LLVM, done early as well:
+# they turn what is left of linalg, on buffers by then, into loops.
+_LOWERING: Final = (
+    "iree-llvmcpu-lower-executable-target",
+    "iree-linalg-ext-to-loops",
+    "convert-linalg-to-loops",
+)
 _INFO: Final = "translation_info"
 _DONE: Final = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
@@ -42,14 +49,16 @@ def _lower(module: ir.Operation) -> None:
     """Lower a copy first: a lowering that fails leaves half of its work behind."""
     copy = module.clone(ip=ir.InsertionPoint.after(module)).operation
     manager = PassManager("builtin.module", context=module.context)
-    manager.add(_LOWERING)
+    manager.add(f"func.func({','.join(_LOWERING)})")
     try:
         manager.run(copy)
     except ir.MLIRError as problem:
         copy.erase()
-        for function in all_ops(module, "func.func"):
-            reason = f"loops have no probes: lowering failed: {problem.message}"
-            decline(function, symbol(function), reason)
+        for function in filter(_wanted, all_ops(module, "func.func")):
+            reason = f"lowering failed: {problem.message}"
+            plan = ExportPlan(symbol(function), declined=reason)
+            function.attributes[PLAN] = ir.StringAttr.get(encode(plan), function.context)
+            decline(function, plan.name, f"loops have no probes: {reason}")
         return
     module.erase()
     for function in all_ops(copy, "func.func"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from iree.compiler import ir
@@ -14,7 +14,6 @@ from xpu_shark.passes.instrument.plan import (
     Branch,
     Loop,
     Node,
-    Size,
     Stamp,
     Value,
     While,
@@ -24,7 +23,6 @@ from xpu_shark.passes.instrument.read_loops import FORALL, Control, followed
 from xpu_shark.passes.instrument.reconstruct import trip_count
 
 WORTH_A_STAMP: Final = 8  # inner iterations that an iteration must hold for its time to be taken
-_CONSTANT: Final = "hal.interface.constant.load"
 
 
 @dataclass
@@ -37,7 +35,6 @@ class Placer:
     next_site: int
     stamps: bool
     every: bool
-    sizes: list[Size] = field(default_factory=list)
 
     def function(self, function: ir.Operation) -> tuple[Node, ...]:
         """Probes in the body of `function`, whose workgroup record is made at its top level."""
@@ -119,14 +116,7 @@ class Placer:
                 continue
             self.prober.value(site, value, place)
             nodes.append(Value(site))
-            self._note_size(site, value)
         return nodes
-
-    def _note_size(self, site: int, value: ir.Value) -> None:
-        op = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-        if op is not None and op.name == _CONSTANT:
-            ordinal = ir.IntegerAttr(op.attributes["ordinal"]).value
-            self.sizes.append(Size(site, ordinal))
 
     def _stamp(self, place: ir.InsertionPoint, *, high: bool, loop: int = NONE) -> Stamp:
         low, upper = self._site(), self._site() if high else NONE

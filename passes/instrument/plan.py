@@ -76,10 +76,10 @@ Node = Value | Stamp | Loop | While | Branch
 
 
 class Size(msgspec.Struct, frozen=True):
-    """The value of `site` is the 32-bit word `constant` of the dispatch's constants."""
+    """Number `ordinal` of the sizes that the launch was given: a dynamic dimension, mostly."""
 
-    site: int
-    constant: int
+    ordinal: int
+    value: Expression
 
 
 class ExportPlan(msgspec.Struct, frozen=True, omit_defaults=True):

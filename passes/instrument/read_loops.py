@@ -19,6 +19,7 @@ from xpu_shark.passes.instrument.read_expression import ExpressionReader
 
 LOOPS: Final = ("scf.for", "scf.while")
 FORALL: Final = "scf.forall"
+_SIZE: Final = "iree_tensor_ext.dispatch.workload.ordinal"
 _CONTROL: Final = (*LOOPS, "scf.if", FORALL)
 _DYNAMIC: Final = -(2**63)  # stands in a static list for an operand
 _DIMENSIONS: Final = {"x": 0, "y": 1, "z": 2}
@@ -29,20 +30,27 @@ class Control:
     """What is known of the control flow of one function.
 
     `values` holds of each op what decides about its bodies: lower and upper bound and step of
-    scf.for, the condition of scf.if and scf.while. `numbers` numbers the loops. `inside` names
-    each op of another kind with loops in it: those are not followed.
+    scf.for, the condition of scf.if and scf.while. `numbers` numbers the loops. `workload` are
+    the sizes that the launch was given, by their ordinal. `inside` names each op of another kind
+    with loops in it: those are not followed.
     """
 
     reader: ExpressionReader
     values: dict[ir.Operation, tuple[Expression, ...]] = field(default_factory=dict)
     numbers: dict[ir.Operation, int] = field(default_factory=dict)
+    workload: dict[int, Expression] = field(default_factory=dict)
     inside: list[str] = field(default_factory=list)
 
 
 def read_control(function: ir.Operation, first_site: int = 0) -> Control:
     """The control flow of a func.func with one block."""
     control = Control(ExpressionReader(first_site))
-    _block(control, function.regions[0].blocks[0])
+    block = function.regions[0].blocks[0]
+    for view in block.operations:
+        if view.operation.name == _SIZE:
+            ordinal = ir.IntegerAttr(view.operation.attributes["ordinal"]).value
+            control.workload[ordinal] = control.reader.read(view.operation.operands[0])
+    _block(control, block)
     return control
 
 

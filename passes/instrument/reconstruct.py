@@ -88,6 +88,15 @@ def recorded(plan: Plan, runs: Iterable[WorkgroupRun]) -> Iterator[Iteration]:
                 yield Iteration(number, loops[site].number, signed(value, 32))
 
 
+def sizes(plan: Plan, run: WorkgroupRun) -> dict[int, int]:
+    """The sizes that the launch of `run` was given, by ordinal. Raises `PlanError`."""
+    export = _export({each.name: each for each in plan.exports}, run)
+    known = Known(run.identity, run.count)
+    for site, value in reversed(run.values):  # what was said first holds for the whole launch
+        known.probed[site] = signed(value, 32)
+    return {each.ordinal: evaluate(each.value, known) for each in export.sizes}
+
+
 def trip_count(loop: Loop) -> int | None:
     """Iterations of one entry where the plan alone says it; None where that takes a run."""
     bounds = (loop.lower, loop.upper, loop.step)
