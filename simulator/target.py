@@ -161,7 +161,8 @@ class Published(Struct, frozen=True, kw_only=True):
     """A figure from a data sheet, to be recomputed from the tables above by a test.
 
     `flops` is the rate that `peaks.flops_per_s` gives for the type, `vector_flops` the vector
-    unit's multiply-adds, both a second and two a multiply-add.
+    unit's multiply-adds, both a second and two a multiply-add, at `clock_hz` where the chip was
+    measured to run faster than the data sheet says.
     """
 
     quantity: Literal["flops", "vector_flops", "bytes_per_s", "bytes"]
@@ -169,6 +170,7 @@ class Published(Struct, frozen=True, kw_only=True):
     value: Rate
     source: str
     tolerance: Cost = 0.01
+    clock_hz: Rate | None = None
 
 
 class Target(Struct, frozen=True, kw_only=True, eq=False):

@@ -6,6 +6,8 @@ the compiler's window. With a single step everything is loaded, multiplied and s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
@@ -17,6 +19,7 @@ from xpu_shark.simulator.tilers.granule import granules
 
 KEPT_SHARE = 0.75  # of the scratchpad: the most that one operand takes to stay
 SUBLANES = 8  # rows of a vector register: a product of fewer is a vector loop over the weights
+SMALLER = (1, 2, 4, 8)  # parts of a window
 VECTOR_WINDOW_SHARE = 8  # such a loop streams in steps this much smaller
 
 
@@ -52,9 +55,13 @@ def product(kernel: BoundKernel, target: Target) -> Product | None:
     return Product(*axes, *sizes, written)
 
 
-def choose(kernel: BoundKernel, target: Target, work: Product) -> Tiling | None:
-    """None where no operand can stay."""
-    window = target.dma.window_bytes or target.memory[-1].bytes
+def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tiling]:
+    """Preferred first: the larger operand stays, then the smaller; in steps of a window, then
+    of less where what comes after the product needs room. Nothing where no operand can stay, or
+    the compiler has no such window."""
+    window = target.dma.window_bytes
+    if window is None:
+        return
     limit = int(KEPT_SHARE * target.memory[-1].bytes)
     sides = sorted(((work.lhs, work.n), (work.rhs, work.m)), key=lambda side: -side[0])
     if kernel.axes[work.m].extent < SUBLANES:
@@ -63,8 +70,8 @@ def choose(kernel: BoundKernel, target: Target, work: Product) -> Tiling | None:
     for kept, axis in sides:
         if kept <= limit:
             moving = work.lhs + work.rhs + work.result - kept
-            return _split(kernel, target, axis, max(1, round(moving / window)))
-    return None
+            for part in SMALLER:
+                yield _split(kernel, target, axis, max(1, round(part * moving / window)))
 
 
 def _split(kernel: BoundKernel, target: Target, axis: int, pieces: int) -> Tiling:

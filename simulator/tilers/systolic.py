@@ -9,7 +9,7 @@ from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.estimate import Estimate, estimate
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.tilers import streaming
+from xpu_shark.simulator.tilers import stationary, streaming
 from xpu_shark.simulator.tilers.shrink import shrink
 
 MOST_ORDERS = 6  # loop orders compared: all of three looped axes
@@ -20,9 +20,12 @@ def choose(kernel: BoundKernel, target: Target) -> Tiling:
     shrink until it fits, then compare loop orders."""
     work = streaming.product(kernel, target)
     if work is not None:
-        streamed = streaming.choose(kernel, target, work)
-        if streamed is not None and estimate(kernel, streamed, target).fits:
-            return streamed
+        for tiling in (
+            *streaming.choices(kernel, target, work),
+            *stationary.choices(kernel, target, work),
+        ):
+            if estimate(kernel, tiling, target).fits:
+                return tiling
     order = tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel)
     whole = Tiling(tuple(max(axis.extent, 1) for axis in kernel.axes), order)
     tiling, score = shrink(kernel, whole, target)

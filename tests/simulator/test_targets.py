@@ -14,10 +14,11 @@ FIGURES = [(name, figure) for name in names() for figure in load(name).published
 
 
 def _computed(target: Target, figure: Published) -> float:
+    slower = (figure.clock_hz or target.clock_hz) / target.clock_hz
     if figure.quantity == "flops":
-        return peaks.flops_per_s(target, figure.of)
+        return slower * peaks.flops_per_s(target, figure.of)
     if figure.quantity == "vector_flops":
-        return peaks.vector_flops_per_s(target, figure.of)
+        return slower * peaks.vector_flops_per_s(target, figure.of)
     if figure.quantity == "bytes_per_s":
         return peaks.bytes_per_s(target, figure.of)
     return peaks.level_named(target, figure.of).bytes
