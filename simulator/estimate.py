@@ -59,7 +59,9 @@ def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
     busiest = max(memory, *compute.values())
     if residency.buffers == 1:  # a lone buffer is loaded and worked on in turns
         busiest = memory + sum(compute.values())
-    return Estimate(busiest + min(first, memory), flow.moved, residency.used, residency.capacity)
+    # What the first load and the last store expose is at most what they could hide behind.
+    exposed = min(first, memory, sum(compute.values()))
+    return Estimate(busiest + exposed, flow.moved, residency.used, residency.capacity)
 
 
 class _Flow(msgspec.Struct):
