@@ -6,6 +6,7 @@ the content's length (u64), the content, and zeros up to a multiple of 16 bytes.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -35,11 +36,13 @@ def read(path: str) -> Trace:
         raise whole.wrong(len(data), "a ring chunk after the metadata", "the end")
     metadata = read_metadata(chunks[0][1])
     found = [read_ring(span, len(metadata.sites)) for span in rings]
-    probes, orphans, events = _count(found, metadata)
+    counts, orphans, events = _count(found, metadata)
+    losses = tuple(_losses(found, orphans, events))
+    del data, whole, chunks, rings, found  # values as objects take more than the file
     return Trace(
-        probes=tuple(probes),
+        probes=tuple(p for n in sorted(counts) for p in _probes(metadata.exports[n], counts[n])),
         exports=tuple(Export(name=name) for name in metadata.exports),
-        losses=tuple(_losses(found, orphans, events)),
+        losses=losses,
         sources=(Path(path).name,),
     )
 
@@ -59,16 +62,30 @@ def _chunks(whole: Span) -> Iterator[tuple[int, Span]]:
         at += _HEADER + (length + 15) // 16 * 16
 
 
+class _Values:
+    """Numbers as few bytes: whole ones, or doubles once one is not or does not fit."""
+
+    def __init__(self) -> None:
+        self.numbers: array[int] | array[float] = array("q")
+
+    def add(self, number: int | float) -> None:
+        try:
+            self.numbers.append(number)  # type: ignore[arg-type]
+        except (TypeError, OverflowError):
+            self.numbers = array("d", self.numbers)
+            self.numbers.append(number)
+
+
 @dataclass
 class _Counts:
     workgroups: int = 0
     loaded: int = 0
     stored: int = 0
-    values: dict[int, list[int | float]] = field(default_factory=lambda: defaultdict(list))
+    values: dict[int, _Values] = field(default_factory=lambda: defaultdict(_Values))
 
 
-def _count(rings: list[Ring], metadata: Metadata) -> tuple[list[Probe], int, int]:
-    """Probes by export, and how many of all events belong to an overwritten workgroup."""
+def _count(rings: list[Ring], metadata: Metadata) -> tuple[dict[int, _Counts], int, int]:
+    """Counts by export, and how many of all events belong to an overwritten workgroup."""
     counts: dict[int, _Counts] = defaultdict(_Counts)
     orphans = events = 0
     for event in (event for ring in rings for event in ring.events()):
@@ -84,9 +101,8 @@ def _count(rings: list[Ring], metadata: Metadata) -> tuple[list[Probe], int, int
         elif event.what == "store":
             count.stored += int(event.amount)
         else:
-            count.values[event.ordinal].append(event.amount)
-    found = [probe for n in sorted(counts) for probe in _probes(metadata.exports[n], counts[n])]
-    return found, orphans, events
+            count.values[event.ordinal].add(event.amount)
+    return counts, orphans, events
 
 
 def _probes(export: str, count: _Counts) -> Iterator[Probe]:
@@ -97,7 +113,7 @@ def _probes(export: str, count: _Counts) -> Iterator[Probe]:
         bytes_stored=count.stored,
     )
     for ordinal, values in sorted(count.values.items()):
-        yield Probe(export=export, ordinal=ordinal, values=tuple(values))
+        yield Probe(export=export, ordinal=ordinal, values=tuple(values.numbers))
 
 
 def _losses(rings: list[Ring], orphans: int, events: int) -> Iterator[Loss]:

@@ -20,6 +20,7 @@ from numpy.lib import format as npy
 from xpu_shark.compiler.errors import UsageError
 
 _INPUT = re.compile(r"(?P<type>[^=@]*?)(=(?P<value>.*))?", re.DOTALL)
+_SHAPED = re.compile(r"(?P<sizes>((\?|\d+)x)*)(?P<element>.*)")
 _ELEMENT = re.compile(r"[su]?i\d+|bf16|tf32|f\d+\w*|complex<f\d+>|index")
 _SCALAR = re.compile(r"[+-]?(\d|\.\d|inf|nan|0x)\S*", re.IGNORECASE)
 DYNAMIC: Final = -1
@@ -123,12 +124,11 @@ def _argument(text: str) -> Type | None:
 
 def _shaped(text: str) -> Type | None:
     """`4x?xf32` or `f32`; None for something else."""
-    *sizes, element = re.split(r"x(?![^<]*>)", text)
-    if not _ELEMENT.fullmatch(element):
+    match = _SHAPED.fullmatch(text)
+    if match is None or not _ELEMENT.fullmatch(match["element"]):
         return None
-    if not all(size == "?" or size.isdigit() for size in sizes):
-        return None
-    return Type(element, tuple(DYNAMIC if size == "?" else int(size) for size in sizes))
+    sizes = match["sizes"].split("x")[:-1]
+    return Type(match["element"], tuple(DYNAMIC if n == "?" else int(n) for n in sizes))
 
 
 def _balanced(text: str, start: int, pair: str = "()") -> str:

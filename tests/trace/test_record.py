@@ -1,0 +1,169 @@
+"""Recording real runs, and importing what a run left. Times are not judged here: the machine
+that runs the tests may be busy, so that traces are kept without them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xpu_shark.compiler.trace import readers, tool
+from xpu_shark.compiler.trace.model import Trace
+
+Compile = Callable[[str], str]
+LAYER = ("--function=layer", "--input=33x64xf32=1", "--input=64x128xf32=2")
+
+
+def xpu_shark(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "xpu_shark.compiler.main", *args]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, timeout=300
+    )
+
+
+def record(folder: Path, *args: str) -> Trace:
+    done = xpu_shark("record", *args, "-o", "t.xputrace", "--contended=keep", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return readers.read(str(folder / "t.xputrace"))
+
+
+@pytest.mark.parametrize("device", ["local-task", "local-sync"])
+def test_order_workgroups_constants_and_bindings_of_a_dynamic_layer(
+    tmp_path: Path, compiled: Compile, device: str
+) -> None:
+    module = compiled("dynamic_layer")
+    trace = record(tmp_path, module, *LAYER, f"--device={device}", "--iterations=3", "--warmup=1")
+    (kind,) = trace.kinds
+    assert kind.export == "layer_dispatch_0_matmul_Dx128x64_f32"
+    assert kind.constants == (33, 0)  # an index is two words
+    # rows 33x64, weights 64x128, result 33x128, four bytes each
+    assert kind.bindings == (8448, 32768, 16896)
+    assert kind.workgroups[1:] == (1, 1)
+    assert [(i.function, i.first, i.launches) for i in trace.iterations] == [
+        ("layer", 0, 1),
+        ("layer", 1, 1),
+        ("layer", 2, 1),
+    ]
+    assert (trace.launches.duration_ns > 0).all()
+    assert (np.diff(trace.launches.start_ns) > 0).all()
+    assert (trace.device, trace.target) == (device, "host")
+
+
+def test_how_often_a_loop_turned(tmp_path: Path, compiled: Compile) -> None:
+    trace = record(tmp_path, compiled("halving"), "--input=16xf32=100")
+    launched = [trace.kinds[n].export for n in trace.launches.kind]
+    # 100 halved 7 times is 0.78
+    assert launched.count("halve_dispatch_0_elementwise_16_f32") == 7
+
+
+def test_sampling_keeps_every_nth_call_and_says_what_is_gone(
+    tmp_path: Path, compiled: Compile
+) -> None:
+    args = (*LAYER, "--iterations=7", "--sample=1/3")
+    trace = record(tmp_path, compiled("dynamic_layer"), *args)
+    assert len(trace.iterations) == 3  # calls 0, 3 and 6
+    loss = next(each for each in trace.losses if each.cause == "sampling")
+    assert (loss.lost, loss.total) == (4, 7)
+
+
+def test_contents_of_tensors_are_nowhere_in_the_trace(tmp_path: Path, compiled: Compile) -> None:
+    # recognisable values, as four bytes and as text; the replay that it is made from has them
+    planted = np.float32(123456.789)
+    np.save(tmp_path / "planted.npy", np.full((33, 64), planted))
+    record(
+        tmp_path,
+        compiled("dynamic_layer"),
+        "--function=layer",
+        "--input=@planted.npy",
+        "--input=64x128xf32=2",
+    )
+    with np.load(tmp_path / "t.xputrace") as arrays:
+        content = b"".join(arrays[name].tobytes() for name in arrays.files)
+    assert planted.tobytes() not in content
+    assert b"123456" not in content
+
+
+def run_tools(folder: Path, module: str) -> None:
+    """A run as somebody else's: IREE's own runner with its own files."""
+    command = [tool.binary("iree-benchmark-module"), f"--module={module}", *LAYER]
+    command += ["--device=local-sync", "--benchmark_min_time=2x"]
+    command += ["--device_profiling_mode=host-execution", "--device_profiling_output=r.ireeprof"]
+    command += ["--device_replay_output=r.ireereplay"]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=300)
+
+
+def test_files_of_another_run_are_imported(tmp_path: Path, compiled: Compile) -> None:
+    run_tools(tmp_path, compiled("dynamic_layer"))
+    both = record(tmp_path, "--from=r.ireereplay", "--from=r.ireeprof", "--target=mine")
+    assert [each.function for each in both.iterations] == ["layer", "layer"]
+    assert both.target == "mine"
+    assert (both.launches.duration_ns > 0).all()
+    replay = record(tmp_path, "--from=r.ireereplay")
+    assert replay.kinds == both.kinds
+    assert (replay.launches.duration_ns == -1).all()
+    profile = record(tmp_path, "--from=r.ireeprof")
+    assert profile.kinds[0].constants == ()
+    assert profile.losses[0].cause == "unrecorded"
+
+
+def test_damaged_files_of_a_run_are_one_line(tmp_path: Path, compiled: Compile) -> None:
+    run_tools(tmp_path, compiled("dynamic_layer"))
+    for name in ("r.ireereplay", "r.ireeprof"):
+        whole = (tmp_path / name).read_bytes()
+        for place in (0, 4, 17, 24, 30, 72, 96, 400, len(whole) - 30):
+            changed = bytearray(whole)
+            changed[place] ^= 0x5A
+            attempts = [bytes(changed), whole[:place], whole[: len(whole) - place - 1]]
+            for number, data in enumerate(attempts):
+                bad = tmp_path / f"bad{number}{Path(name).suffix}"
+                bad.write_bytes(data)
+                said = refusal(str(bad))
+                assert number == 0 or said
+                assert not said or (said.startswith(str(bad)) and "\n" not in said)
+
+
+def refusal(path: str) -> str:
+    try:
+        readers.read(path)
+    except readers.TraceError as problem:
+        return str(problem)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), "expected either a module to run or --from=FILE"),
+        (("absent.vmfb",), "no file 'absent.vmfb'"),
+        (("M", "--function=nope"), "--function=nope: not in the module; it has layer"),
+        (("M", "--input=33x64xf32"), "@layer takes 2 inputs, --input gives 1"),
+        (("M", "--input=33x63xf32", "--input=64x128xf32"), "dimension 1 of 64 expected, found 63"),
+        (("M", "--iterations=0"), "expected a whole number of at least 1"),
+        (("M", "--sample=0.1"), "expected 1/N such as 1/10"),
+        (("M", "--iree-opt-level=O2"), "needs --module=IN.mlir"),
+        (("M", "--from=x.idb"), "expected either a module to run or --from=FILE"),
+        (("--from=x.idb", "--input=1xf32"), "leave it out"),
+    ],
+)
+def test_a_bad_argument_is_one_line_before_any_run(
+    tmp_path: Path, compiled: Compile, args: tuple[str, ...], said: str
+) -> None:
+    given = [compiled("dynamic_layer") if arg == "M" else arg for arg in args]
+    done = xpu_shark("record", *given, "-o", "t.xputrace", folder=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "t.xputrace").exists()
+
+
+def test_a_run_that_fails_is_one_line(tmp_path: Path, compiled: Compile) -> None:
+    module = compiled("dynamic_layer")
+    args = ("record", module, *LAYER, "--device=nope", "-o", "t.xputrace")
+    done = xpu_shark(*args, folder=tmp_path)
+    assert done.returncode == 1
+    assert "no driver 'nope' registered" in done.stderr
+    assert done.stderr.count("\n") == 1
