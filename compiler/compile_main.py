@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from xpu_shark.compiler import errors, flags, outputs, pass_registry, probing, stock
 from xpu_shark.compiler.errors import UsageError
 from xpu_shark.compiler.flags import Options
 from xpu_shark.compiler.iree_flags import StockOnly, expand_response_files
 from xpu_shark.compiler.probing import Refused
+
+if TYPE_CHECKING:
+    from iree.compiler.api import Output
+
+    from xpu_shark.compiler.session import CompileSession
 
 DEFAULT_FILTER: Final = "xpu-shark.*"
 
@@ -81,8 +87,19 @@ def _run(args: Sequence[str], options: Options) -> int:
         steps.write_remarks()
         if not done:
             return 1
-        session.write(output)
+        if not _write(session, output):
+            return 1
         output.keep()
     if probes is not None:
         probes.tell()
     return 0
+
+
+def _write(session: CompileSession, output: Output) -> bool:
+    """Write the result; False after IREE's message, ended as iree-compile ends it."""
+    try:
+        session.write(output)
+    except ValueError as problem:
+        print(f"error opening input file: {problem}", file=sys.stderr, flush=True)
+        return False
+    return True

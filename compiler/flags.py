@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xpu_shark.passes.module_pass import Effort, Tiling
     from xpu_shark.simulator.recording import Recording
 
+MOST: Final = 2**63 - 1  # an index in MLIR
 PREFIX: Final = "--xpu-"
 DEFAULT_PASSES: Final = ("xpu-report-limits", "xpu-give-advice")
 NO_TARGET: Final = "tiny"  # where only probes are asked for: nothing is simulated
@@ -146,9 +147,12 @@ def _fold(text: str) -> bool:
 
 
 def _dim(text: str) -> dict[str, int]:
-    if match := _DIM.fullmatch(text):
-        return {match[1]: int(match[2])}
-    raise UsageError(f"--xpu-dim={text}: expected NAME=VALUE, such as input0.0=128")
+    match = _DIM.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--xpu-dim={text}: expected NAME=VALUE, such as input0.0=128")
+    if len(match[2]) > len(str(MOST)) or int(match[2]) > MOST:
+        raise UsageError(f"--xpu-dim={text}: expected a value of at most {MOST}")
+    return {match[1]: int(match[2])}
 
 
 def _devices(text: str) -> int:

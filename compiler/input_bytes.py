@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 
+from xpu_shark.compiler.errors import UsageError
+
 _CHUNK = 1 << 20
+
+
+def check(path: str) -> None:
+    """Raise `UsageError` where `path` cannot be read as a file; `-` is standard input."""
+    try:
+        if path != "-" and not _is_stream(path):
+            with open(path, "rb"):
+                pass
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be read: {problem.strerror}") from problem
 
 
 def mentions(path: str, words: Sequence[str]) -> bool:
@@ -28,7 +41,15 @@ def mentions(path: str, words: Sequence[str]) -> bool:
     return False
 
 
+def _is_stream(path: str) -> bool:
+    """Whether `path` is a pipe or a device, of which every byte can be read only once."""
+    mode = os.stat(path).st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def _chunks(path: str) -> Iterator[bytes]:
+    if path != "-" and _is_stream(path):
+        return
     descriptor = 0 if path == "-" else os.open(path, os.O_RDONLY)
     try:
         offset = os.lseek(descriptor, 0, os.SEEK_CUR)

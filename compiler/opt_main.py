@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from xpu_shark.compiler import errors, flags
+from xpu_shark.compiler.compile_main import check_regex
 from xpu_shark.compiler.errors import USAGE, UsageError
 from xpu_shark.compiler.expected_diagnostics import expectations, mismatches
 from xpu_shark.compiler.flags import Options
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         ours, theirs = flags.split(sys.argv[1:] if argv is None else argv)
         args = _parser().parse_args(theirs)
+        check_regex(args.remarks_filter)
         code = _run(args, flags.options(ours, DEFAULT_TARGET))
         sys.stdout.flush()
         return code

@@ -65,7 +65,6 @@ def test_output_and_messages_are_those_of_iree_compile(
     [
         "--version",
         "matmul.mlir --iree-hal-list-target-backends",
-        "missing.mlir @cpu",
         "matmul.mlir matmul.mlir @cpu",
         "@cpu",
         "matmul.mlir --iree-no-such-flag",

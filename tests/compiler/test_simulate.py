@@ -39,8 +39,6 @@ def test_failures_are_irees_own(run: Run, iree_compile: Run) -> None:
     bad = b"func.func @f() { foo }"
     ours, plain = run("simulate", "-", TINY, stdin=bad), iree_compile("-", stdin=bad)
     assert (ours.returncode, ours.stdout, ours.stderr) == (1, b"", plain.stderr)
-    ours, plain = run("simulate", "missing.mlir", TINY), iree_compile("missing.mlir")
-    assert (ours.returncode, ours.stdout, ours.stderr) == (1, b"", plain.stderr)
 
 
 def test_a_pass_at_fault_gives_no_report(run: Run, matmul: str) -> None:
