@@ -16,9 +16,9 @@ from xpu_shark.simulator.workload import Access
 
 @lru_cache(maxsize=REMEMBERED)
 def depends_on(nest: BoundNest, access: Access) -> tuple[object, ...]:
-    """What tells two uses of a tensor apart: the axes and coefficients of each dimension."""
+    """What tells two uses of a tensor apart: axes, coefficients and offset of each dimension."""
     return tuple(
-        (index.indirect, tuple((nest.axes[dim], c) for dim, c in index.terms))
+        (index.indirect, index.offset, tuple((nest.axes[dim], c) for dim, c in index.terms))
         for index in access.map
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from itertools import pairwise
 from math import prod
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
@@ -56,25 +58,96 @@ def elements(kernel: BoundKernel, nest: BoundNest, access: Access) -> int:
 def _touched(kernel: BoundKernel) -> tuple[dict[int, int], dict[int, int]]:
     """Elements read before the kernel wrote them, and elements written, by tensor.
 
-    Reads that look alike are taken for the same elements, writes for different ones: a program
-    reads a slice often but fills each part of its output once.
+    Reads of equal parts count together, overlaps once. Writes are taken for different elements:
+    a program reads a slice often but fills each part of its output once.
     """
-    read: dict[int, dict[tuple[Access, tuple[int, ...]], int]] = {}
+    read: dict[int, dict[Hashable, _Reads]] = {}
     written: dict[int, int] = {}
     for nest in kernel.nests:
         if not nest.points:
             continue
         for access in nest.reads:
             if access.tensor not in written:
-                key = (access, nest.extents)
-                count = nest.trips * elements(kernel, nest, access)
-                seen = read.setdefault(access.tensor, {})
-                seen[key] = max(count, seen.get(key, 0))
+                shapes = tuple((index.terms, index.indirect) for index in access.map)
+                parts = read.setdefault(access.tensor, {})
+                key = (shapes, nest.extents)
+                if key not in parts:
+                    parts[key] = _Reads(kernel, nest, access)
+                parts[key].add(nest, access)
         for access in nest.writes:
             count = nest.trips * elements(kernel, nest, access)
             written[access.tensor] = written.get(access.tensor, 0) + count
-    sums = {tensor: sum(seen.values()) for tensor, seen in read.items()}
+    sums = {tensor: sum(part.elements for part in parts.values()) for tensor, parts in read.items()}
     return _capped(kernel, sums), _capped(kernel, written)
+
+
+class _Reads:
+    """Reads of one tensor that differ in where they start and in how often they are repeated."""
+
+    def __init__(self, kernel: BoundKernel, nest: BoundNest, access: Access) -> None:
+        self._each = elements(kernel, nest, access)
+        self._sides = _sides(kernel.tensors[access.tensor].shape, nest, access)
+        self._starts: dict[tuple[int, ...], None] = {}
+        self._trips = 0
+
+    def add(self, nest: BoundNest, access: Access) -> None:
+        self._starts[_start(access)] = None
+        self._trips = max(self._trips, nest.trips)
+
+    @property
+    def elements(self) -> int:
+        if len(self._starts) == 1 or not self._each:
+            return self._trips * self._each
+        if self._sides is None:
+            return self._trips * self._each * len(self._starts)
+        return self._trips * union(self._sides, frozenset(self._starts))
+
+
+def _sides(
+    shape: tuple[int, ...], nest: BoundNest, access: Access
+) -> tuple[tuple[int, bool], ...] | None:
+    """Sides of the box that an access covers, two a dimension as in `_start`; None if unknown."""
+    if any(index.indirect for index in access.map):
+        return None
+    sides: list[tuple[int, bool]] = []
+    for index, size in zip(access.map, shape, strict=True):
+        covered = _covered(index, size, nest.extents)
+        reach = 1 + sum(abs(c) * (nest.extents[dim] - 1) for dim, c in index.terms)
+        sides += [(1, False), (covered, len(index.terms) < 2 or covered >= reach)]
+    return tuple(sides)
+
+
+def _start(access: Access) -> tuple[int, ...]:
+    """Where an access starts: for each dimension the remainder and the number of its steps."""
+    start: list[int] = []
+    for index in access.map:
+        step = abs(index.terms[0][1]) if len(index.terms) == 1 else 1
+        start += [index.offset % step, index.offset // step]
+    return tuple(start)
+
+
+def union(sides: tuple[tuple[int, bool], ...], corners: frozenset[tuple[int, ...]]) -> int:
+    """Elements in any of the boxes with these `sides` that start at `corners`.
+
+    A side is a length and whether its positions are next to each other; those of one that has
+    gaps are the same only where they start alike.
+    """
+    if not sides or not corners:
+        return len(corners)
+    (length, dense), *inner = sides
+    rest = tuple(inner)
+    if not dense:
+        starts = {corner[0] for corner in corners}
+        return sum(
+            length * union(rest, frozenset(c[1:] for c in corners if c[0] == start))
+            for start in starts
+        )
+    edges = sorted({edge for corner in corners for edge in (corner[0], corner[0] + length)})
+    return sum(
+        (end - edge)
+        * union(rest, frozenset(c[1:] for c in corners if c[0] <= edge < c[0] + length))
+        for edge, end in pairwise(edges)
+    )
 
 
 def _capped(kernel: BoundKernel, counts: dict[int, int]) -> dict[int, int]:

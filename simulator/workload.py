@@ -35,10 +35,14 @@ class Tensor(Struct, frozen=True, kw_only=True):
 
 
 class Index(Struct, frozen=True, kw_only=True):
-    """Position along one tensor dimension: sum of coefficient x loop dim, or known at run time."""
+    """Position along one tensor dimension: sum of coefficient x loop dim, plus `offset`.
+
+    An `indirect` one is known at run time only: it varies with the loop dims in `terms`.
+    """
 
     terms: tuple[tuple[int, int], ...] = ()  # (loop dim, coefficient)
     indirect: bool = False
+    offset: int = 0
 
 
 class Access(Struct, frozen=True, kw_only=True, cache_hash=True):

@@ -72,7 +72,8 @@ def _access(access: Access) -> str:
 
 def _index(index: Index) -> str:
     terms = [f"d{dim}" if by == 1 else f"{by}*d{dim}" for dim, by in index.terms]
-    text = " + ".join(terms) or "0"
+    terms += [str(index.offset)] if index.offset or not terms else []
+    text = " + ".join(terms)
     return f"indirect({text})" if index.indirect else text
 
 

@@ -25,7 +25,7 @@ def along(*dims: int | None) -> Position:
 
 
 def positions(map_: ir.AffineMap) -> Position:
-    """The results of an indexing map, one `Index` each; offsets are left out."""
+    """The results of an indexing map, one `Index` each."""
     dims = identity(map_.n_dims)
     return tuple(_affine(expr, dims) for expr in map_.results)
 
@@ -37,11 +37,12 @@ def walk_dims(position: Position) -> tuple[int, ...]:
 
 def scaled(index: Index, factor: Size) -> Index:
     """`factor` times `index`; a factor that is not a number makes it a run-time position."""
-    if factor == 1 or not index.terms:
+    if factor == 1:
         return index
     if not isinstance(factor, int) or index.indirect:
         return _runtime(index)
-    return Index(terms=tuple((dim, factor * coefficient) for dim, coefficient in index.terms))
+    terms = tuple((dim, factor * coefficient) for dim, coefficient in index.terms)
+    return Index(terms=terms, offset=factor * index.offset)
 
 
 def added(*indices: Index) -> Index:
@@ -51,7 +52,8 @@ def added(*indices: Index) -> Index:
         terms[dim] = terms.get(dim, 0) + coefficient
     if any(index.indirect for index in indices):
         return Index(terms=tuple((dim, 1) for dim in terms), indirect=True)
-    return Index(terms=tuple(term for term in terms.items() if term[1]))
+    offset = sum(index.offset for index in indices)
+    return Index(terms=tuple(term for term in terms.items() if term[1]), offset=offset)
 
 
 def combined(*indices: Index) -> Index:
@@ -69,6 +71,9 @@ def from_ssa(value: ir.Value, known: Mapping[ir.Value, Index]) -> Index:
         return known[value]
     if isinstance(value, ir.BlockArgument):
         return HERE
+    number = constant(value)
+    if number is not None:
+        return Index(offset=number)
     op = value.owner.operation
     parts = [from_ssa(operand, known) for operand in op.operands]
     linear = _LINEAR.get(op.name)
@@ -77,14 +82,18 @@ def from_ssa(value: ir.Value, known: Mapping[ir.Value, Index]) -> Index:
     return combined(*parts) if any(part.terms for part in parts) else HERE
 
 
-def sliced(strides: Sequence[Size], kept: Sequence[bool]) -> Step:
-    """From a position in a slice to one in its source; dropped dimensions stand still."""
+def sliced(strides: Sequence[Size], kept: Sequence[bool], offsets: Sequence[Size]) -> Step:
+    """From a position in a slice to one in its source; dropped dimensions stand still.
+
+    Offsets that are not numbers are left out: which part it is then makes no difference.
+    """
+    starts = [Index(offset=offset) if isinstance(offset, int) else HERE for offset in offsets]
 
     def step(position: Position) -> Position:
         indices = iter(position)
         return tuple(
-            scaled(next(indices), stride) if keep else HERE
-            for stride, keep in zip(strides, kept, strict=True)
+            added(scaled(next(indices), stride), start) if keep else start
+            for stride, keep, start in zip(strides, kept, starts, strict=True)
         )
 
     return step
@@ -130,7 +139,7 @@ def _row_major(position: Position, group: Sequence[int], shape: Sequence[Size]) 
 
 def _runtime(index: Index) -> Index:
     if not index.terms:
-        return index
+        return HERE
     return Index(terms=tuple((dim, 1) for dim, _ in index.terms), indirect=True)
 
 
@@ -138,7 +147,9 @@ def _affine(expr: ir.AffineExpr, dims: Position) -> Index:
     if isinstance(expr, ir.AffineDimExpr):
         dim: int = expr.position
         return dims[dim]
-    if isinstance(expr, ir.AffineSymbolExpr | ir.AffineConstantExpr):
+    if isinstance(expr, ir.AffineConstantExpr):
+        return Index(offset=int(expr.value))
+    if isinstance(expr, ir.AffineSymbolExpr):
         return HERE
     lhs, rhs = _affine(expr.lhs, dims), _affine(expr.rhs, dims)
     if isinstance(expr, ir.AffineAddExpr):

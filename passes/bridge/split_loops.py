@@ -75,7 +75,7 @@ class Split:
             for old, factor in index.terms
             for new, stride in self.parts[old]
         )
-        return added(*moved) if index.terms else index
+        return added(*moved, Index(offset=index.offset))
 
     def _sizes(self, sizes: Sequence[int]) -> tuple[int, ...]:
         result = [0] * len(self.dims)

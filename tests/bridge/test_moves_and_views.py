@@ -218,3 +218,36 @@ func.func @f(%a: memref<64x48xf32>) -> tensor<64xf32> {
     (access,) = kernel.nests[0].reads
     part = region(bind(kernel, {}).tensors[access.tensor], access, (64,))
     assert (part.runs, part.run_bytes) == (64, 4)
+
+
+def test_two_halves_of_one_array_are_two_parts(read: Read) -> None:
+    """Gated units: the first half of a row times the second."""
+    kernel = read("""
+func.func @f(%a: tensor<64x48xf32>) -> tensor<64x24xf32> {
+  %e = tensor.empty() : tensor<64x24xf32>
+  %x = tensor.extract_slice %a[0, 0] [64, 24] [1, 1] : tensor<64x48xf32> to tensor<64x24xf32>
+  %y = tensor.extract_slice %a[0, 24] [64, 24] [1, 1] : tensor<64x48xf32> to tensor<64x24xf32>
+  %0 = linalg.elementwise <mul> ins(%x, %y : tensor<64x24xf32>, tensor<64x24xf32>)
+    outs(%e : tensor<64x24xf32>) -> tensor<64x24xf32>
+  return %0 : tensor<64x24xf32>
+}""")
+    (nest,) = kernel.nests
+    assert [access.map[1] for access in nest.reads] == [
+        Index(terms=((1, 1),)),
+        Index(terms=((1, 1),), offset=24),
+    ]
+    assert compulsory_bytes(bind(kernel, {})) == 4 * (64 * 48 + 64 * 24)
+
+
+def test_a_slice_of_a_slice_adds_its_offsets(read: Read) -> None:
+    """Every second element from 3 on, and of those from the fourth on: 3 + 2 x 4."""
+    kernel = read("""
+func.func @f(%a: tensor<60xf32>) -> tensor<10xf32> {
+  %e = tensor.empty() : tensor<10xf32>
+  %x = tensor.extract_slice %a[3] [20] [2] : tensor<60xf32> to tensor<20xf32>
+  %y = tensor.extract_slice %x[4] [10] [1] : tensor<20xf32> to tensor<10xf32>
+  %0 = linalg.elementwise <exp> ins(%y : tensor<10xf32>) outs(%e : tensor<10xf32>)
+    -> tensor<10xf32>
+  return %0 : tensor<10xf32>
+}""")
+    assert kernel.nests[0].reads[0].map == (Index(terms=((0, 2),), offset=11),)

@@ -95,7 +95,9 @@ def test_a_reversed_array_is_read_linearly(read: Read, digits: str) -> None:
     kernel = read(_reversed(digits))
     (nest,) = kernel.nests
     assert [dim.extent for dim in nest.dims] == [3, 4, 5]
-    assert nest.reads[0].map == tuple(Index(terms=((dim, -1),)) for dim in range(3))
+    assert nest.reads[0].map == tuple(
+        Index(terms=((dim, -1),), offset=last) for dim, last in enumerate((2, 3, 4))
+    )
     assert nest.writes[0].map == (Index(terms=((0, 20), (1, 5), (2, 1))),)
 
 

@@ -52,7 +52,11 @@ class _Attention:
     def moved(self, position: Position, within: Sequence[int]) -> Position:
         """An operand's position, in a nest over `within`."""
         return tuple(
-            Index(terms=tuple((within.index(dim), c) for dim, c in index.terms))
+            Index(
+                terms=tuple((within.index(dim), c) for dim, c in index.terms),
+                indirect=index.indirect,
+                offset=index.offset,
+            )
             for index in position
         )
 

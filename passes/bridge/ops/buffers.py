@@ -115,7 +115,7 @@ def _load(builder: KernelBuilder, value: ir.Value, buffer: Buffer) -> None:
     view = View(builder.buffer_tensor(rows), rows.shape, buffer.element)
     if step > 1:
         strides = [1] * (len(rows.shape) - 1) + [step]
-        spread = sliced(strides, [True] * len(strides))
+        spread = sliced(strides, [True] * len(strides), [0] * len(strides))
         view = view.through(spread, buffer.shape, whole=False)
     builder.views[value] = view
 

@@ -33,6 +33,7 @@ def read_insert_slice(builder: KernelBuilder, op: ir.Operation) -> None:
     source, target = op.operands[0], op.operands[1]
     result = op.results[0] if len(op.results) else target
     strides = builder.sizes.mixed(op.attributes["static_strides"], op.opview.strides)
+    offsets = builder.sizes.mixed(op.attributes["static_offsets"], op.opview.offsets)
     kept = kept_dims(op.attributes["static_sizes"], source.type.shape)
     here = identity(len(builder.shape(source)))
     read = builder.read(source, here)
@@ -40,7 +41,7 @@ def read_insert_slice(builder: KernelBuilder, op: ir.Operation) -> None:
     if read is None:
         return
     assert view.tensor is not None
-    write = Access(tensor=view.tensor, map=view.position(sliced(strides, kept)(here)))
+    write = Access(tensor=view.tensor, map=view.position(sliced(strides, kept, offsets)(here)))
     builder.move(op, builder.shape(source), read, write)
 
 

@@ -38,10 +38,11 @@ def read_same(builder: KernelBuilder, op: ir.Operation) -> None:
 def read_slice(builder: KernelBuilder, op: ir.Operation) -> None:
     result, static = op.results[0], op.attributes
     strides = builder.sizes.mixed(static["static_strides"], op.opview.strides)
+    offsets = builder.sizes.mixed(static["static_offsets"], op.opview.offsets)
     kept = kept_dims(static["static_sizes"], result.type.shape)
     source, shape = builder.view(op.operands[0]), builder.shape(result)
     whole = len(shape) == len(source.shape) and shape == source.shape
-    builder.views[result] = source.through(sliced(strides, kept), shape, whole=whole)
+    builder.views[result] = source.through(sliced(strides, kept, offsets), shape, whole=whole)
 
 
 def read_expand(builder: KernelBuilder, op: ir.Operation) -> None:
