@@ -27,15 +27,18 @@ def main(argv: Sequence[str]) -> int:
     ours, theirs = flags.split(expand_response_files(argv))
     if not ours:
         stock.become(argv)
-    options = flags.options(ours)
+    options = flags.options(ours, probes=True)
     if options.passes != flags.DEFAULT_PASSES:
         pass_registry.check(options.passes)
     from xpu_shark.compiler.pipeline import repeatable_stdin
 
-    try:
-        with repeatable_stdin(theirs):
+    refused = False
+    with repeatable_stdin(theirs):
+        try:
             code = _compile(theirs, options)
-    except Refused:
+        except Refused:
+            refused = True
+    if refused:
         probing.compile_without(ours, theirs)
     if code is None:
         stock.become(theirs)

@@ -82,14 +82,22 @@ def split(args: Iterable[str]) -> tuple[list[tuple[Flag, str]], list[str]]:
     return ours, theirs
 
 
-def options(given: Iterable[tuple[Flag, str]], default_target: str = "") -> Options:
-    """The checked values; `UsageError` names the flag and what it takes."""
+def options(
+    given: Iterable[tuple[Flag, str]], default_target: str = "", *, probes: bool = False
+) -> Options:
+    """The checked values; `UsageError` names the flag and what it takes.
+
+    `probes`: whether the command takes --xpu-instrument. That flag alone needs no target.
+    """
     values: dict[str, Any] = {"target": _target(default_target)} if default_target else {}
     for flag, text in given:
         assert flag.parse is not None
         value = flag.parse(text)
         values[flag.name] = {**values.get(flag.name, {}), **value} if flag.name == "dim" else value
-    if "target" not in values and values.get("instrument", "off") != "off":
+    instrumented = values.get("instrument", "off") != "off"
+    if instrumented and not probes:
+        raise UsageError("--xpu-instrument belongs to xpu-shark compile; leave it out here")
+    if instrumented and "target" not in values:
         values = {"target": _target(NO_TARGET), "passes": (), **values}
     if "target" not in values:
         known = ", ".join(targets.names())
