@@ -26,14 +26,16 @@ def lane(kind: str, down: Edges, root: int = 0) -> Listed:
 
 def levels(parent: Sequence[int], root: int) -> list[list[tuple[int, int]]]:
     """(parent, child) by depth."""
+    children: list[list[int]] = [[] for _ in parent]
+    for node, up in enumerate(parent):
+        if node != root:
+            children[up].append(node)
     found: list[list[tuple[int, int]]] = []
     above = [root]
-    while True:
-        edges = [(up, n) for up in above for n, p in enumerate(parent) if p == up and n != root]
-        if not edges:
-            return found
+    while edges := [(up, child) for up in above for child in children[up]]:
         found.append(edges)
         above = [child for _, child in edges]
+    return found
 
 
 def _up(edges: Sequence[tuple[int, int]], *, reduce: bool) -> tuple[Transfer, ...]:
