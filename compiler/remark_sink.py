@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from xpu_shark.passes.text import one_line
+
 _COUNTED = "RemarkId"  # the engine numbers remarks itself
 
 
@@ -79,7 +81,7 @@ def print_record(record: Record) -> None:
 
 
 def log_line(record: Record) -> str:
-    place = position(record.location)
+    place = one_line(position(record.location))
     return f"{place + ': ' if place else ''}remark: [{record.label}] {record.message}"
 
 

@@ -10,6 +10,7 @@ import msgspec
 from xpu_shark.compiler import replay_report
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.module_pass import Analysis
+from xpu_shark.passes.text import one_line
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function, Report
 
 SCHEMA = 1
@@ -26,7 +27,7 @@ def write(analysis: Analysis, layout: str, stream: TextIO) -> None:
             print(msgspec.json.encode(row).decode(), file=stream)
     else:
         for line in table(report):
-            print(line, file=stream)
+            print(one_line(line), file=stream)
         for line in replay_report.table(analysis.replayed) if analysis.replayed else ():
             print(line, file=stream)
 

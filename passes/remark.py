@@ -25,7 +25,8 @@ class Remark:
 
     `category` is a full one (`xpu-shark.tiling`): filters match it. `name` must differ between
     remarks at the same place, since the engine may merge equal ones. `location` is
-    `file:line:col`, empty where there is none. `args` keep their order in the YAML.
+    `file:line:col`, empty where there is none. `args` keep their order in the YAML. Names and
+    values are kept as they are, which the YAML spells as it must; `message` is made one line.
     """
 
     kind: Kind
@@ -41,11 +42,11 @@ class Remark:
         return bool(
             _location(self.location, context).emit_remark(
                 self.kind.value,
-                one_line(self.name),
+                self.name,
                 category=self.category,
-                function_name=one_line(self.function),
+                function_name=self.function,
                 message=one_line(self.message),
-                args=[(key, one_line(str(value))) for key, value in self.args],
+                args=[(key, str(value)) for key, value in self.args],
             )
         )
 

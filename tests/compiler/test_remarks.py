@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -132,3 +133,29 @@ def test_irees_own_remarks_are_in_the_file_as_from_iree_compile(
     assert theirs.split("Args:")[0] in ours
     assert re.findall(r"^Pass: +(.*)$", ours, re.M) == ["xpu-shark.coverage", "deduceMMASchedule"]
     assert done.stderr.count(b"remark:") == 1  # the log has ours; iree-compile prints none
+
+
+ODD = 'q"uote: \\ [a] {b}\n\t\x01 été & *p'
+
+
+def test_names_and_files_with_odd_characters_stay_whole_in_the_files_and_one_line_in_the_log(
+    run: Run, tmp_path: Path
+) -> None:
+    spelled = ODD.replace("\\", "\\\\").replace('"', "\\22").replace("\n", "\\0A")
+    spelled = spelled.replace("\t", "\\09").replace("\x01", "\\01")
+    (tmp_path / "odd.mlir").write_text(
+        f'func.func @"{spelled}"(%x: tensor<16xf32>) -> tensor<16xf32> {{\n'
+        f'  %0 = stablehlo.exponential %x : tensor<16xf32> loc("{spelled}.py":3:4)\n'
+        "  return %0 : tensor<16xf32>\n}\n"
+    )
+    flags = ("--remarks-output-file=r.yaml", "--remarks-filter=xpu-shark.*", "--xpu-effort=low")
+    done = run("simulate", "odd.mlir", "--xpu-target=tiny", *flags)
+    assert done.returncode == 0, done.stderr
+    # Summary, heading, row; and one line a remark.
+    assert len(done.stdout.decode().splitlines()) == 3
+    assert len(done.stderr.decode().splitlines()) == 2
+    # YAML's double-quoted scalars spell the name with the escapes that JSON has, and \xHH.
+    text = (tmp_path / "r.yaml").read_text()
+    scalars = re.findall(r'(?m)^(?:Function|Name): +"(.*)"$', text)
+    plain = [json.loads('"' + re.sub(r"\\x(..)", r"\\u00\1", each) + '"') for each in scalars]
+    assert plain == [ODD, ODD, f"{ODD}_dispatch_0_elementwise_16_f32", ODD]
