@@ -37,13 +37,13 @@ CASES = [
 def both(
     algorithm: Algorithm, kind: str, fabric: Fabric, bytes: int, chunks: int = 1
 ) -> tuple[Timeline, Timeline] | None:
-    """(one for all, all), or None where devices differ or the algorithm does not apply."""
+    """(one for all, every message of all), or None where devices differ or the algorithm does not apply."""
     schedule = algorithm.build(kind, fabric)
     if schedule is None or not foldable(schedule, fabric):
         return None
     job = Job(bytes, chunks, MEMORY, launch_ps=10_000)
     one = run(lower(schedule, fabric, job, folded=True))
-    return one, run(lower(schedule, fabric, job, folded=False))
+    return one, run(lower(schedule, fabric, job, folded=False), fold=False)
 
 
 def same(one: Timeline, every: Timeline) -> None:
