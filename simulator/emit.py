@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 
 import msgspec
 
+from xpu_shark.simulator.join import join_loops
 from xpu_shark.simulator.program import Channel, Instruction, Loop, Program, Resource, Stream
 
 Item = Instruction | Loop
@@ -52,7 +53,7 @@ class Emitter:
             if body
         )
         resources = tuple(map(Resource, self._resources))
-        return Program(streams, tuple(self._channel_list), resources)
+        return Program(join_loops(streams), tuple(self._channel_list), resources)
 
     def _sync(
         self,

@@ -23,6 +23,9 @@ class Tiling(msgspec.Struct, frozen=True):
     source: str = "default"
 
 
+MOST_EDGES = 7  # axes with an edge tile: code doubles with each
+
+
 class Phase(msgspec.Struct, frozen=True):
     """`nests` are indices into the kernel's; `outer` and `inner` are axes with a loop."""
 
@@ -36,6 +39,22 @@ class Phase(msgspec.Struct, frozen=True):
         """All loops, outermost first; a repetition of the whole phase is axis -1 - its nest."""
         repeat = (-1 - self.nests[0],) if self.trips != 1 else ()
         return (*repeat, *self.outer, *self.inner)
+
+
+def few_edges(kernel: BoundKernel, tiling: Tiling) -> Tiling:
+    """`tiling` with edge tiles along `MOST_EDGES` axes at most, the longest ones.
+
+    Every combination of whole and edge tiles is code of its own, and short loops in each other
+    have no period. Past the limit an axis is not cut at all; no kernel of a model comes near it.
+    """
+    axes = [
+        axis for axis, size in enumerate(tiling.tile) if kernel.axes[axis].extent % max(size, 1)
+    ]
+    axes.sort(key=lambda axis: (-kernel.axes[axis].extent, axis))
+    tile = list(tiling.tile)
+    for axis in axes[MOST_EDGES:]:
+        tile[axis] = kernel.axes[axis].extent
+    return msgspec.structs.replace(tiling, tile=tuple(tile)) if axes[MOST_EDGES:] else tiling
 
 
 def phases(kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False) -> tuple[Phase, ...]:

@@ -14,7 +14,7 @@ from xpu_shark.simulator.edges import Edges, edges
 from xpu_shark.simulator.engine import run
 from xpu_shark.simulator.fit import fit
 from xpu_shark.simulator.lower import lower
-from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.plan import Tiling, few_edges
 from xpu_shark.simulator.stalls import Attribution, attribute
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.timeline import StreamTimes, Timeline
@@ -68,7 +68,8 @@ def simulate_kernel(
 def run_bound(
     kernel: BoundKernel, tiling: Tiling, target: Target, *, fold: bool = True
 ) -> KernelRun:
-    """Simulate a bound kernel with a given tiling."""
+    """Simulate a bound kernel with a given tiling (`plan.few_edges` of it)."""
+    tiling = few_edges(kernel, tiling)
     timeline = run(lower(kernel, tiling, target), fold=fold)
     least = bounds(kernel, target)
     moved = {

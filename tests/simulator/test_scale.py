@@ -27,6 +27,7 @@ CASES = {
     "a long row": softmax(1, 1 << 26),
     "many rows": softmax(1 << 20, 1 << 12),
     "six axes with edges": pinned((5,) * 6, (2,) * 6),
+    "twelve axes with edges": pinned((5,) * 12, (2,) * 12),
 }
 
 
@@ -53,6 +54,13 @@ def test_memory_does_not_grow_with_the_extents() -> None:
     command = [sys.executable, "-c", code, str(Path(__file__).parent)]
     kilobytes = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert int(kilobytes) < 200 * 1024
+
+
+def test_axes_past_the_limit_of_edges_are_not_cut() -> None:
+    run = simulate_kernel(pinned((6, *[5] * 8), (4, *[2] * 8)), {}, load("h100"))
+    assert run is not None
+    # Nine axes with edges: the longest and the first six of the others keep their tiles.
+    assert list(run.tiling.values()) == [4, *[2] * 6, 5, 5]
 
 
 def test_work_of_a_power_of_two_larger_kernel_scales() -> None:
