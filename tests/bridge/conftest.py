@@ -1,8 +1,10 @@
-"""Kernels from a few lines of IR."""
+"""Kernels from a few lines of IR; tests of this folder import its builders by name."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from iree.compiler import ir
@@ -10,6 +12,7 @@ from iree.compiler import ir
 from xpu_shark.passes.bridge.read_kernel import read_kernel
 from xpu_shark.simulator.workload import Kernel
 
+sys.path.insert(0, str(Path(__file__).parent))
 ReadFunction = Callable[[str], Kernel]
 
 
