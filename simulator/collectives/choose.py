@@ -58,9 +58,15 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def candidates(
-    network: Network, kind: str, bytes: int, group: int, names: tuple[str, ...] = ()
+    network: Network,
+    kind: str,
+    bytes: int,
+    group: int,
+    names: tuple[str, ...] = (),
+    least_bytes: int = 1,
 ) -> list[Candidate]:
-    """Every algorithm (of `names`; () is all) with every protocol and sensible chunk count.
+    """Every algorithm (of `names`; () is all) with every protocol, and every chunk count that
+    leaves a device's share of a chunk `least_bytes`.
 
     Raises `NetworkError` where the network cannot join so many devices.
     """
@@ -71,7 +77,7 @@ def candidates(
             folded = foldable(schedule, joined)
             label = protocol.name if protocol else ""
             for chunks in CHUNKS:
-                if chunks == 1 or chunks * group <= bytes:
+                if chunks == 1 or chunks * group * least_bytes <= bytes:
                     found.append(Candidate(name, label, chunks, schedule, joined, folded))
     return [c for c in found if messages(c) <= MOST] or sorted(found, key=messages)[:1]
 
@@ -118,7 +124,7 @@ def choose(
     if network is None:
         raise NetworkError(f"target {target.name} describes no network")
     names = _library(target.name, network, kind) if library else ()
-    found = candidates(network, kind, bytes, group, names)
+    found = candidates(network, kind, bytes, group, names, target.memory[0].burst_bytes)
     if not found:
         raise ValueError(f"no algorithm for {kind}")
     close = _contenders(found, target, bytes)
@@ -162,7 +168,9 @@ def _contenders(found: list[Candidate], target: Target, bytes: int) -> list[Cand
     dear = _ranked([c for c in found if messages(c) > MESSAGES], target, bytes)
     if dear and (not cheap or dear[0][0] < DEAR * cheap[0][0]):
         return [dear[0][1]]
-    return [c for cost, c in cheap[:SIMULATED] if cost <= CLOSE * cheap[0][0]]
+    close = [c for cost, c in cheap[:SIMULATED] if cost <= CLOSE * cheap[0][0]]
+    alone = [c for c in close if not c.folded][1:]  # simulating all devices is dear: once is enough
+    return [c for c in close if c not in alone]
 
 
 def _ranked(found: list[Candidate], target: Target, bytes: int) -> list[tuple[int, Candidate]]:

@@ -37,7 +37,7 @@ CASES = [
 def both(
     algorithm: Algorithm, kind: str, fabric: Fabric, bytes: int, chunks: int = 1
 ) -> tuple[Timeline, Timeline] | None:
-    """(one for all, every message of all), or None where devices differ or the algorithm does not apply."""
+    """(one for all, every message of all); None where devices differ or it does not apply."""
     schedule = algorithm.build(kind, fabric)
     if schedule is None or not foldable(schedule, fabric):
         return None
