@@ -25,6 +25,8 @@ from xpu_shark.simulator.program import (
 )
 from xpu_shark.simulator.timeline import StreamTimes, Timeline
 
+MARK = " @"  # between the name of a stream and the number of its device
+
 # links[channel][device]: the device that gets the credits which `device` posts on `channel`.
 Links = Mapping[int, Sequence[int]]
 
@@ -59,12 +61,12 @@ def stands_for_all(program: Program, links: Links) -> bool:
 
 
 def replicate(program: Program, count: int, links: Links) -> Program:
-    """`count` copies with their links joined. A stream's name keeps the copies of one stream
-    together in the order of names, which breaks ties."""
+    """`count` copies with their links joined. Ties go by name: a blank before the device sorts
+    below what names are made of, so the streams of a device keep their order."""
     width = len(str(count))
     streams, channels, resources = [], [], []
     for device in range(count):
-        suffix = f"@{device:0{width}}"
+        suffix = f"{MARK}{device:0{width}}"
         copy = _Copy(program, device, {c: _source(links[c], device) for c in links})
         streams += [Stream(s.name + suffix, copy.body(s.body)) for s in program.streams]
         channels += [Channel(c.name + suffix, c.cause, c.initial) for c in program.channels]
@@ -134,6 +136,6 @@ def _own_names(stalls: Mapping[str, int]) -> dict[str, int]:
     """Causes without the device that a resource's name carries."""
     totals: dict[str, int] = {}
     for cause, time in stalls.items():
-        own = cause.rsplit("@", 1)[0]
+        own = cause.rsplit(MARK, 1)[0]
         totals[own] = totals.get(own, 0) + time
     return dict(sorted(totals.items()))

@@ -80,6 +80,16 @@ def test_copies_keep_channels_inside_unless_they_are_links() -> None:
     assert [list(wait) for wait in waits] == [[4], [0], [2]]
 
 
+def test_streams_of_a_device_keep_their_order_of_names() -> None:
+    # Both are ready at 0 on one memory: "s1" goes first, alone and as a copy, though "s10@0"
+    # would sort before "s1@0".
+    streams = tuple(Stream(name, (Instruction(0, 5),)) for name in ("s1", "s10"))
+    program = Program(streams, (), (Resource("hbm"),))
+    for fold in (True, False):
+        for timeline in run_devices(program, 2, {}, fold=fold):
+            assert [stream.stalls_ps for stream in timeline.streams] == [{}, {"hbm": 5}]
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(SEEDS)
 def test_one_device_stands_for_all_in_every_figure(seed: int) -> None:
