@@ -97,7 +97,7 @@ def options(
     instrumented = values.get("instrument", "off") != "off"
     if instrumented and not probes:
         raise UsageError("--xpu-instrument belongs to xpu-shark compile; leave it out here")
-    if instrumented and "target" not in values:
+    if probes and "instrument" in values and "target" not in values:
         values = {"target": _target(NO_TARGET), "passes": (), **values}
     if "target" not in values:
         known = ", ".join(targets.names())
