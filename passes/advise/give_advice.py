@@ -20,7 +20,7 @@ from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
 
 LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
 # Dispatches of one function that are looked at, those with most time above their bound first.
-MOST_DISPATCHES: dict[Effort, int] = {"low": 0, "default": 8, "high": 64}
+MOST_DISPATCHES: dict[Effort, int] = {"low": 0, "default": 3, "high": 64}
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,6 @@ class GiveAdvice(ModulePass):
             finding
             for dispatch in worth[: MOST_DISPATCHES[analysis.effort]]
             for finding in _findings(dispatch, function, analysis)
-            if finding.share >= LEAST_SHARE
         ]
 
 
@@ -72,9 +71,10 @@ def _gap(dispatch: Dispatch) -> int:
 
 def _findings(dispatch: Dispatch, function: Function, analysis: Analysis) -> Iterator[Finding]:
     case = _case(dispatch, analysis)
+    least = int(LEAST_SHARE * (function.time_ps or 0)) // dispatch.launches
     for rule in RULES:
         for proposal in rule.propose(case):
-            proof = prove(case, proposal)
+            proof = prove(case, proposal, least)
             if proof is not None:
                 yield _finding(case, rule, proposal, proof, function)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.simulator.simulate import KernelRun, run_bound
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.variation import moved
 
 MIN_GAIN = 1.02  # a smaller gain is within what any two runs of one kernel differ by
 
@@ -27,16 +26,15 @@ class Proof:
         return "active" if self.low >= MIN_GAIN else "indeterminate"
 
 
-def prove(case: Case, proposal: Proposal) -> Proof | None:
-    """None where the proposal does not gain on the target as it is described."""
+def prove(case: Case, proposal: Proposal, least_ps: int = 0) -> Proof | None:
+    """None where the proposal saves less than `least_ps` a launch on the target as described."""
     after = _runs(proposal, case.target)
     speedup = case.run.time_ps / _time(after)
-    if speedup < MIN_GAIN:
+    if speedup < MIN_GAIN or case.run.time_ps - _time(after) < least_ps:
         return None
     ratios = [speedup]
-    for target in moved(case.target):
-        before = run_bound(case.kernel, case.run.plan, target)
-        ratios.append(before.time_ps / _time(_runs(proposal, target)))
+    for target, before in case.moved:
+        ratios.append(before / _time(_runs(proposal, target)))
     return Proof(after, speedup, min(ratios), max(ratios))
 
 
