@@ -22,7 +22,7 @@ from xpu_shark.compiler.trace.problem import TraceError
 from xpu_shark.passes.text import one_line
 
 # What to ask a device's profiler for: local ones time dispatches on the host.
-_LOCAL: Final = "host-execution,executable-metadata"
+LOCAL: Final = "host-execution,executable-metadata"
 _OTHERS: Final = "dispatch-events,executable-metadata"
 HOST_TARGET: Final = "host"  # the target that describes this machine, see xpu-shark calibrate
 
@@ -89,7 +89,7 @@ def _record(run: Run, profile: str, replay: str) -> list[Period]:
             tool.binary("iree-benchmark-module"),
             *run.flags(),
             f"--benchmark_min_time={count}x",
-            f"--device_profiling_mode={_LOCAL if local else _OTHERS}",
+            f"--device_profiling_mode={LOCAL if local else _OTHERS}",
             f"--device_profiling_output={profile}",
             f"--device_replay_output={replay}",
         ],

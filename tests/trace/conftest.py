@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from xpu_shark.compiler import stock
 
-sys.path.insert(0, str(Path(__file__).parent))  # for instrument_dumps
+sys.path.insert(0, str(Path(__file__).parent))  # for the helpers of this folder
 
-INPUTS = Path(__file__).parents[1] / "inputs" / "trace"
-CPU = (
-    "--iree-hal-target-device=local",
-    "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=generic",
-)
-Compile = Callable[[str], str]
+from trace_runs import CPU, INPUTS, Compile
 
 
 @pytest.fixture(scope="session")

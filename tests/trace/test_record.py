@@ -4,31 +4,13 @@ that runs the tests may be busy, so that traces are kept without them."""
 from __future__ import annotations
 
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from trace_runs import CPU, LAYER, Compile, record, xpu_shark
 
 from xpu_shark.compiler.trace import readers, tool
-from xpu_shark.compiler.trace.model import Trace
-
-Compile = Callable[[str], str]
-LAYER = ("--function=layer", "--input=33x64xf32=1", "--input=64x128xf32=2")
-
-
-def xpu_shark(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "xpu_shark.compiler.main", *args]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=folder, timeout=300
-    )
-
-
-def record(folder: Path, *args: str) -> Trace:
-    done = xpu_shark("record", *args, "-o", "t.xputrace", "--contended=keep", folder=folder)
-    assert done.returncode == 0, done.stderr
-    return readers.read(str(folder / "t.xputrace"))
 
 
 @pytest.mark.parametrize("device", ["local-task", "local-sync"])
@@ -85,6 +67,30 @@ def test_contents_of_tensors_are_nowhere_in_the_trace(tmp_path: Path, compiled: 
         content = b"".join(arrays[name].tobytes() for name in arrays.files)
     assert planted.tobytes() not in content
     assert b"123456" not in content
+
+
+def has_avx2() -> bool:
+    info = Path("/proc/cpuinfo")
+    return info.exists() and " avx2 " in info.read_text()
+
+
+@pytest.mark.skipif(not has_avx2(), reason="needs a processor with AVX2")
+def test_bytes_loaded_and_stored_by_a_matmul_and_a_softmax(tmp_path: Path, inputs: Path) -> None:
+    source = str(inputs / "matmul_softmax.mlir")
+    flags = [*CPU[:2], "--iree-llvmcpu-target-cpu=x86-64-v3", "--xpu-target=tiny"]
+    flags += ["--xpu-effort=low", "--iree-llvmcpu-instrument-memory-accesses"]
+    args = ("compile", source, *flags, "--xpu-instrument=workgroup", "-o", "probed.vmfb")
+    built = xpu_shark(*args, folder=tmp_path)
+    assert built.returncode == 0, built.stderr
+    shapes = ("--input=64x128xf32=1", "--input=128x256xf32=1", "--input=64x256xf32=1")
+    trace = record(tmp_path, "probed.vmfb", *shapes)
+    matmul, softmax = trace.probes
+    # Tiles of 8x8: each element of the left side (32 KiB) is read for every 8 of 256 columns,
+    # each of the right one (128 KiB) for every 8 of 64 rows, the bias (64 KiB) once.
+    assert matmul.bytes_loaded == 32 * 32768 + 8 * 131072 + 65536 == 2_162_688
+    assert softmax.bytes_loaded == 3 * 65536  # maximum, sum, quotient
+    assert matmul.bytes_stored == softmax.bytes_stored == 65536
+    assert len(trace.launches) == 2
 
 
 def run_tools(folder: Path, module: str) -> None:

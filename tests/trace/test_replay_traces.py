@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import CPU
-from test_record import LAYER, record, xpu_shark
+from trace_runs import CPU, LAYER, Compile, record, xpu_shark
 
-Compile = Callable[[str], str]
 CONTEXT = ("--input=640x64xf32=1", "--input=64x32xf32=2")
 
 

@@ -1,0 +1,143 @@
+"""What recording costs, and whether what was recorded comes back.
+
+    python benchmarks/bench_record.py [--runs=5] [--iterations=5] [--device=local-task] [FILE ...]
+
+For each program, plain runs of IREE's benchmark runner and runs with profile and replay capture
+alternate; `overhead` is how much longer the median call takes with them, by the runner's own
+clock. Then the program is recorded and replayed: `recorded` launches are in the trace, `shown`
+ones on the simulated timeline, of `B/launch` bytes each in the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from child import CPU_FLAGS, IREE_COMPILE, XPU_SHARK
+
+from xpu_shark.compiler.trace import capture, facts, tool, trace_file
+from xpu_shark.compiler.trace.problem import TraceError
+from xpu_shark.simulator import target
+from xpu_shark.simulator.evaluate import Settings
+from xpu_shark.simulator.replay import replay, timeline
+
+PROGRAMS = Path(__file__).resolve().parents[2] / "shared" / "programs"
+INPUTS = Path(__file__).resolve().parents[1] / "tests" / "inputs" / "trace"
+OWN = (
+    ("growing_context.mlir", "main", ("640x64xf32=1", "64x32xf32=1")),
+    ("dynamic_layer.mlir", "layer", ("33x64xf32=1", "64x128xf32=1")),
+    ("halving.mlir", "halve", ("16xf32=100",)),
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    path: Path
+    function: str
+    inputs: tuple[str, ...]
+
+
+def main() -> int:
+    args = _arguments()
+    columns = ("plain ms", "ours ms", "overhead", "recorded", "shown", "B/launch")
+    print(f"{'file':<48}" + "".join(f"{name:>10}" for name in columns))
+    wrong = 0
+    for each in _programs(args.files):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                wrong += _measure(each, args, Path(folder))
+            except (subprocess.CalledProcessError, TraceError) as problem:
+                wrong += 1
+                print(f"{each.path.name:<48} failed: {str(problem)[-200:]}")
+    return 1 if wrong else 0
+
+
+def _measure(each: Program, args: argparse.Namespace, folder: Path) -> int:
+    """Print the line of one program; 1 where a recorded launch is not on the timeline."""
+    module = str(folder / "out.vmfb")
+    subprocess.run(
+        [IREE_COMPILE, str(each.path), *CPU_FLAGS, "-o", module], check=True, capture_output=True
+    )
+    count = args.iterations
+    run = capture.Run(module, each.function, each.inputs, (args.device,), 1, count)
+    plain, ours = [], []
+    for _ in range(args.runs):
+        plain.append(_time_ms(run, []))
+        files = [f"--device_profiling_output={folder}/p", f"--device_replay_output={folder}/r"]
+        ours.append(_time_ms(run, [f"--device_profiling_mode={capture.LOCAL}", *files]))
+    recorded, shown, size = _back(each, run, folder)
+    a, b = (median(side) for side in (plain, ours)) if plain else (0.0, 0.0)
+    overhead = f"{b / a - 1:10.1%}" if a else f"{'':>10}"
+    numbers = f"{recorded:>10}{shown:>10}{size / max(recorded, 1):>10.1f}"
+    print(f"{each.path.name:<48}{a:>10.3f}{b:>10.3f}{overhead}{numbers}", flush=True)
+    return int(recorded != shown or not recorded)
+
+
+def _time_ms(run: capture.Run, flags: list[str]) -> float:
+    """Milliseconds a call by the runner's clock."""
+    command = [tool.binary("iree-benchmark-module"), *run.flags(), *flags]
+    command += [f"--benchmark_min_time={run.iterations}x", "--benchmark_format=json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    row = json.loads(done.stdout)["benchmarks"][0]
+    return float(row["real_time"]) * {"ns": 1e-6, "us": 1e-3, "ms": 1.0}[row["time_unit"]]
+
+
+def _back(each: Program, run: capture.Run, folder: Path) -> tuple[int, int, int]:
+    """Launches recorded and shown, and bytes of the trace without its program."""
+    path = str(folder / "t.xputrace")
+    command = [
+        XPU_SHARK,
+        "record",
+        run.module,
+        *run.flags()[1:],
+        f"--iterations={run.iterations}",
+        f"--module={each.path}",
+        *CPU_FLAGS,
+    ]
+    done = subprocess.run(
+        [*command, "--contended=keep", "-o", path], check=False, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise TraceError(done.stderr.strip())
+    whole = trace_file.read(path)
+    trace_file.write(path, replace(whole, program=b""))
+    size = trace_file.size(path)
+    recording = facts.recording(whole)
+    settings = Settings(target.load("h100"))
+    found = replay(facts.workload(path, whole), recording, settings)
+    return len(whole.launches), sum(1 for _ in timeline(recording, found)), size
+
+
+def _programs(files: list[str]) -> Iterator[Program]:
+    """The programs that run, or the tests' own where those are not at hand."""
+    manifest = PROGRAMS / "MANIFEST.tsv"
+    if not manifest.exists():
+        yield from (Program(INPUTS / name, *rest) for name, *rest in OWN)
+        return
+    with manifest.open() as table:
+        for row in csv.DictReader(table, delimiter="\t"):
+            if row["run"] == "ok" and (not files or any(f in row["file"] for f in files)):
+                words = row["run_inputs"].split(" --input=")
+                inputs = tuple(word.removeprefix("--input=").strip() for word in words)
+                yield Program(PROGRAMS / row["file"], row["run_function"], inputs)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="0: only record and replay")
+    parser.add_argument("--iterations", type=int, default=5)
+    parser.add_argument("--device", default="local-task")
+    parser.add_argument("files", nargs="*", help="parts of names of the programs to take")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

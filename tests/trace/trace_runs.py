@@ -1,0 +1,35 @@
+"""Running the commands that record and replay, each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from xpu_shark.compiler.trace import readers
+from xpu_shark.compiler.trace.model import Trace
+
+INPUTS = Path(__file__).parents[1] / "inputs" / "trace"
+CPU = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=generic",
+)
+Compile = Callable[[str], str]
+LAYER = ("--function=layer", "--input=33x64xf32=1", "--input=64x128xf32=2")
+
+
+def xpu_shark(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The finished command `xpu-shark ARGS` in `folder`."""
+    command = [sys.executable, "-m", "xpu_shark.compiler.main", *args]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, timeout=300
+    )
+
+
+def record(folder: Path, *args: str) -> Trace:
+    """What the run left, its times judged by nobody."""
+    done = xpu_shark("record", *args, "-o", "t.xputrace", "--contended=keep", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return readers.read(str(folder / "t.xputrace"))
