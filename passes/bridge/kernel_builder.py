@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 from iree.compiler import ir
 
-from xpu_shark.passes.bridge import shapes
+from xpu_shark.passes.bridge import nest_edits, shapes
 from xpu_shark.passes.bridge.buffers import Buffer
 from xpu_shark.passes.bridge.errors import Unreadable
-from xpu_shark.passes.bridge.indexing import Position, Step, identity, walk_dims
+from xpu_shark.passes.bridge.indexing import Position, Step, identity
 from xpu_shark.passes.bridge.locations import source_location
 from xpu_shark.passes.bridge.sizes import Leaf, Size, SizeReader
 from xpu_shark.passes.bridge.tile_sizes import read_tiles
@@ -42,10 +41,12 @@ class KernelBuilder:
         self.views: dict[ir.Value, View] = {}
         self.buffers: dict[ir.Value, Buffer] = {}
         self.trips: Size = 1
+        self.counters: set[ir.Value] = set()  # of the dispatch's own loops
         self.online = False
         self.problems: list[str] = []  # work not known, bytes are
         self.lost: list[str] = []  # bytes not known either
         self._stored: dict[Hashable, int] = {}
+        self._turning: dict[Buffer, tuple[Buffer, Step]] = {}
         self._pending: list[Access] = []
         self._branches = 0
 
@@ -60,8 +61,7 @@ class KernelBuilder:
     def view(self, value: ir.Value) -> View:
         """What `value` is. Raises `Unreadable` where its producer was not understood."""
         if value in self.buffers:
-            buffer = self.buffers[value]
-            return View(self.buffer_tensor(buffer), buffer.shape, buffer.element)
+            return self.buffer_view(self.buffers[value])
         if value not in self.views:
             producer = (
                 "argument" if isinstance(value, ir.BlockArgument) else value.owner.operation.name
@@ -101,6 +101,29 @@ class KernelBuilder:
                 )
             )
         return self._stored[buffer]
+
+    def buffer_view(self, buffer: Buffer) -> View:
+        """A window of a buffer; one that a loop moves is a part of what it moves over."""
+        if buffer in self._turning:
+            source, step = self._turning[buffer]
+            return self.buffer_view(source).through(step, buffer.shape, whole=False)
+        return View(self.buffer_tensor(buffer), buffer.shape, buffer.element)
+
+    def turn(self, window: Buffer, source: Buffer, step: Step) -> Buffer:
+        """`window` as one that is elsewhere in `source` in each turn of a loop."""
+        moved = replace(window, root=(window.root, "turn", len(self._turning)))
+        self._turning[moved] = (source, step)
+        return moved
+
+    def turns(self, buffer: Buffer) -> bool:
+        """Whether a loop moves the window."""
+        return buffer in self._turning
+
+    def varies(self, value: ir.Value) -> bool:
+        """Whether `value` is computed from the counter of a loop in the dispatch."""
+        if value in self.counters or isinstance(value, ir.BlockArgument):
+            return value in self.counters
+        return any(map(self.varies, value.owner.operation.operands))
 
     def read(self, value: ir.Value, position: Position) -> Access | None:
         """Reading `value` at `position`; None where that costs nothing (constant, undefined)."""
@@ -187,6 +210,9 @@ class KernelBuilder:
             return
         if view.tensor is not None and self._stored.get(target) == view.tensor and view.whole:
             return  # updated in place
+        if self.turns(target):
+            self._store_part(op, value, self.buffer_view(target))
+            return
         if view.tensor is None or not self._is_product(view) or self._is_carried(view.tensor):
             here = identity(len(view.shape))
             source = self.read(value, here) if view.tensor is not None else None
@@ -221,7 +247,7 @@ class KernelBuilder:
         """Everything that is tensor `old` becomes tensor `new`."""
         if old == new:
             return
-        self.nests = [_renamed(nest, old, new) for nest in self.nests]
+        self.nests = [nest_edits.renamed(nest, old, new) for nest in self.nests]
         for value, view in self.views.items():
             if view.tensor == old:
                 self.views[value] = replace(view, tensor=new)
@@ -229,7 +255,7 @@ class KernelBuilder:
     def reshape(self, tensor: int, shape: tuple[Size, ...], step: Step) -> None:
         """Give a tensor another shape; `step` leads from a position in the old to the new."""
         self.tensors[tensor] = msgspec.structs.replace(self.tensors[tensor], shape=shape)
-        self.nests = [_moved(nest, tensor, step) for nest in self.nests]
+        self.nests = [nest_edits.moved(nest, tensor, step) for nest in self.nests]
         for value, view in self.views.items():
             if view.tensor == tensor:
                 self.views[value] = replace(view, steps=(*view.steps, step))
@@ -260,7 +286,9 @@ class KernelBuilder:
         """Whether a loop that has ended rewrote all of it every turn: only the last one counts."""
         whole = product(self.tensors[tensor].shape)
         return any(
-            access.tensor == tensor and nest.trips != self.trips and whole == _walked(nest, access)
+            access.tensor == tensor
+            and nest.trips != self.trips
+            and whole == nest_edits.walked(nest, access)
             for nest in self.nests
             for access in nest.writes
         )
@@ -275,6 +303,23 @@ class KernelBuilder:
         names = [value for value, view in self.views.items() if view.tensor == tensor]
         return read or any(_follows(use.owner.operation, op) for v in names for use in v.uses)
 
+    def _store_part(self, op: ir.Operation, value: ir.Value, part: View) -> None:
+        """Write `value` to a part of a tensor: what makes it writes there too, or a copy does."""
+        view, here = self.view(value), identity(len(part.shape))
+        assert part.tensor is not None
+        if view.tensor == part.tensor:
+            return  # updated in place
+        made = view.tensor is not None and self._is_product(view)
+        if made and view.tensor is not None and self.tensors[view.tensor].shape == view.shape:
+            tensor, step = view.tensor, part.position
+            self.nests = [
+                nest_edits.writing_too(nest, tensor, part.tensor, step) for nest in self.nests
+            ]
+            return
+        source = self.read(value, here) if view.tensor is not None else None
+        write = Access(tensor=part.tensor, map=part.position(here))
+        self.move(view.fill or op, view.shape, source, write)
+
     def _changes_shape(self, view: View, target: Buffer) -> bool:
         """Whether the target is read elsewhere by a shape that the producers do not have."""
         assert view.tensor is not None
@@ -286,14 +331,14 @@ class KernelBuilder:
         shaped = target if made.shape == target.shape else replace(target, shape=made.shape)
         copy = self._stored.get(target) if shaped is target else None
         if copy is None:
-            copy = self._stored[shaped] = self.add(_in_memory(made, target))
-        self.nests = [_writing_too(nest, view.tensor, copy) for nest in self.nests]
+            copy = self._stored[shaped] = self.add(nest_edits.in_memory(made, target))
+        self.nests = [nest_edits.writing_too(nest, view.tensor, copy) for nest in self.nests]
 
     def _become(self, tensor: int, target: Buffer) -> None:
         if target in self._stored:
             self.rename(tensor, self._stored[target])
         else:
-            self.tensors[tensor] = _in_memory(self.tensors[tensor], target)
+            self.tensors[tensor] = nest_edits.in_memory(self.tensors[tensor], target)
             self._stored[target] = tensor
 
 
@@ -311,39 +356,3 @@ def is_shaped(value: ir.Value) -> bool:
 
 def _follows(user: ir.Operation, op: ir.Operation) -> bool:
     return user != op and user.block == op.block and bool(op.is_before_in_block(user))
-
-
-def _walked(nest: Nest, access: Access) -> Size:
-    """Iterations of the loops that move an access."""
-    return product(tuple(nest.dims[dim].extent for dim in walk_dims(access.map)))
-
-
-def _in_memory(tensor: Tensor, target: Buffer) -> Tensor:
-    changes: dict[str, Any] = {
-        "storage": "local" if target.local else "global",
-        "contiguous": target.contiguous(),
-    }
-    return msgspec.structs.replace(tensor, **changes)
-
-
-def _renamed(nest: Nest, old: int, new: int) -> Nest:
-    return _changed(nest, old, lambda access: Access(tensor=new, map=access.map))
-
-
-def _moved(nest: Nest, tensor: int, step: Step) -> Nest:
-    return _changed(nest, tensor, lambda access: Access(tensor=tensor, map=step(access.map)))
-
-
-def _changed(nest: Nest, tensor: int, change: Callable[[Access], Access]) -> Nest:
-    reads, writes = (
-        tuple(change(access) if access.tensor == tensor else access for access in accesses)
-        for accesses in (nest.reads, nest.writes)
-    )
-    return msgspec.structs.replace(nest, reads=reads, writes=writes)
-
-
-def _writing_too(nest: Nest, tensor: int, copy: int) -> Nest:
-    extra = tuple(
-        Access(tensor=copy, map=access.map) for access in nest.writes if access.tensor == tensor
-    )
-    return msgspec.structs.replace(nest, writes=nest.writes + extra)

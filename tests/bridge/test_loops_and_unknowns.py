@@ -147,3 +147,32 @@ def test_a_fault_while_reading_is_a_reason_and_not_an_exception(
     monkeypatch.setattr(module, "read_arguments", _fail)
     kernel = read(UNKNOWN)
     assert (kernel.state, kernel.reason) == ("unmodelled", "internal: f: RuntimeError: broken")
+
+
+def test_a_window_that_a_loop_moves_covers_all_that_it_passes(read: Read) -> None:
+    """64 turns, each summing its own 16 elements of 1024 into its own one of 64."""
+    kernel = read("""
+func.func @f(%a: memref<1024xf32>, %b: memref<64xf32>) {
+  %c16 = arith.constant 16 : index
+  %z = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (1024) step (16) {
+    %at = arith.divsi %i, %c16 : index
+    %s = memref.subview %a[%i] [16] [1]
+      : memref<1024xf32> to memref<16xf32, strided<[1], offset: ?>>
+    %t = memref.subview %b[%at] [1] [1]
+      : memref<64xf32> to memref<f32, strided<[], offset: ?>>
+    %x = iree_codegen.load_from_buffer %s
+      : memref<16xf32, strided<[1], offset: ?>> -> tensor<16xf32>
+    %e = tensor.empty() : tensor<f32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<f32>) -> tensor<f32>
+    %0 = linalg.reduce { arith.addf } ins(%x : tensor<16xf32>) outs(%f : tensor<f32>)
+      dimensions = [0]
+    iree_codegen.store_to_buffer %0, %t
+      : tensor<f32> into memref<f32, strided<[], offset: ?>>
+  }
+  return
+}""")
+    assert kernel.state == "modelled"
+    bound = bind(kernel, {})
+    assert flops(bound) == 1024
+    assert compulsory_bytes(bound) == 4 * (1024 + 64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.buffers import Buffer, row_major
@@ -70,14 +72,7 @@ def read_store(builder: KernelBuilder, op: ir.Operation) -> None:
 def read_slice_store(builder: KernelBuilder, op: ir.Operation) -> None:
     """`dispatch.tensor.store`: a tensor into a window of a binding."""
     value, target = op.operands[0], op.operands[1]
-    view = op.opview
-    window = _buffer(builder, target).window(
-        builder.sizes.mixed(op.attributes["static_offsets"], view.offsets),
-        builder.sizes.mixed(op.attributes["static_sizes"], view.sizes),
-        builder.sizes.mixed(op.attributes["static_strides"], view.strides),
-        kept_dims(op.attributes["static_sizes"], value.type.shape),
-    )
-    builder.store(op, value, window)
+    builder.store(op, value, _part(builder, op, _buffer(builder, target), value.type.shape))
 
 
 def read_copy(builder: KernelBuilder, op: ir.Operation) -> None:
@@ -111,6 +106,9 @@ def read_arguments(builder: KernelBuilder, block: ir.Block) -> None:
 
 
 def _load(builder: KernelBuilder, value: ir.Value, buffer: Buffer) -> None:
+    if builder.turns(buffer):
+        builder.views[value] = builder.buffer_view(buffer)
+        return
     rows, step = buffer.spanned()
     view = View(builder.buffer_tensor(rows), rows.shape, buffer.element)
     if step > 1:
@@ -127,13 +125,21 @@ def _buffer(builder: KernelBuilder, value: ir.Value) -> Buffer:
 
 
 def _window(builder: KernelBuilder, op: ir.Operation, source: Buffer) -> Buffer:
+    return _part(builder, op, source, op.results[0].type.shape)
+
+
+def _part(builder: KernelBuilder, op: ir.Operation, source: Buffer, shape: Sequence[int]) -> Buffer:
+    """The window that a slicing op names; `shape`, of its type, tells which dimensions stay."""
     view, static = op.opview, op.attributes
-    return source.window(
-        builder.sizes.mixed(static["static_offsets"], view.offsets),
-        builder.sizes.mixed(static["static_sizes"], view.sizes),
-        builder.sizes.mixed(static["static_strides"], view.strides),
-        kept_dims(static["static_sizes"], op.results[0].type.shape),
-    )
+    offsets = builder.sizes.mixed(static["static_offsets"], view.offsets)
+    sizes = builder.sizes.mixed(static["static_sizes"], view.sizes)
+    strides = builder.sizes.mixed(static["static_strides"], view.strides)
+    kept = kept_dims(static["static_sizes"], shape)
+    window = source.window(offsets, sizes, strides, kept)
+    if not any(map(builder.varies, view.offsets)):
+        return window
+    start = [0] * len(kept)  # wherever the loop is, the window has the same size
+    return builder.turn(window, source, sliced(strides, kept, start))
 
 
 def _held(type_: ir.Type) -> ir.RankedTensorType:

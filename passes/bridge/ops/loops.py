@@ -22,6 +22,7 @@ def read_for(builder: KernelBuilder, op: ir.Operation) -> None:
     counter, *arguments = block.arguments
     trips = _trips(builder, lower, upper, step)
     builder.sizes.bind(counter, builder.sizes.read(lower))
+    builder.counters.add(counter)
     _carry(builder, arguments, inits)
     builder.body(block, trips)
     _yield(builder, op, block, arguments)
@@ -40,6 +41,7 @@ def read_forall(builder: KernelBuilder, op: ir.Operation) -> None:
     arguments = list(block.arguments)[len(bounds[0]) :]
     for counter, lower in zip(counters, bounds[0], strict=True):
         builder.sizes.bind(counter, lower)
+        builder.counters.add(counter)
     counts = (
         apply("ceildiv", apply("sub", upper, lower), step)
         for lower, upper, step in zip(*bounds, strict=True)
