@@ -215,45 +215,43 @@ class _Lowering:
     ) -> None:
         emitter, start = self.emitter, min(use.first.values())
         depth = self._depth(key, self.residency.buffers)
-        for hop, (stream, level) in enumerate(zip(self.loads, self.levels, strict=True)):
-            part = self._part(use, hop)
-            cost = transfer(
-                self.kernel,
-                self.kernel.nests[use.nest],
-                use.access,
-                self.target,
-                level,
-                variants,
-                part,
-            )
-            last = hop == len(self.loads) - 1
-            readers = list(use.first) if last else [self.loads[hop + 1]]
-            waits, posts = [], []
-            if hop:
-                waits.append((emitter.channel((*key, hop, "data"), self.levels[hop - 1].name), 1))
-                posts.append((emitter.channel((*key, hop, "free"), "buffer", 2), 1))
-            for reader in readers:
-                channel = (*key, reader) if last else (*key, hop + 1)
-                room = depth if last else self.target.dma.stages
-                waits.append((emitter.channel((*channel, "free"), "buffer", room), 1))
-            load = Instruction(
-                emitter.resource(level.name),
-                cost.service_ps,
-                0,
-                tuple(waits),
-                tuple(posts),
-                cost.bytes,
-            )
-            before[start].setdefault(stream, []).append(load)
-            for reader in readers:
-                channel = (*key, reader) if last else (*key, hop + 1)
-                data = emitter.channel((*channel, "data"), level.name)
-                emitter.post(before[start], stream, data, cost.latency_ps)
+        for hop in range(len(self.loads)):
+            self._load_hop(use, variants, before[start], (key, hop, depth))
         for reader in use.first:
             data = emitter.channel((*key, reader, "data"), self.levels[-1].name)
             free = emitter.channel((*key, reader, "free"), "buffer", depth)
             emitter.wait(before[use.first[reader]], reader, data)
             emitter.post(after[use.last[reader]], reader, free)
+
+    def _load_hop(
+        self,
+        use: Use,
+        variants: tuple[Variant, ...],
+        bodies: Bodies,
+        place: tuple[Path, int, int],
+    ) -> None:
+        """One transfer of a tile, from the memory `hop` levels inside main memory. It waits for
+        the hop before and for room at whoever takes the tile next."""
+        emitter, (key, hop, depth) = self.emitter, place
+        stream, level = self.loads[hop], self.levels[hop]
+        nest, part = self.kernel.nests[use.nest], self._part(use, hop)
+        cost = transfer(self.kernel, nest, use.access, self.target, level, variants, part)
+        last = hop == len(self.loads) - 1
+        readers = list(use.first) if last else [self.loads[hop + 1]]
+        waits, posts = [], []
+        if hop:
+            waits.append((emitter.channel((*key, hop, "data"), self.levels[hop - 1].name), 1))
+            posts.append((emitter.channel((*key, hop, "free"), "buffer", 2), 1))
+        takers = [(*key, reader) if last else (*key, hop + 1) for reader in readers]
+        for taker in takers:
+            room = depth if last else self.target.dma.stages
+            waits.append((emitter.channel((*taker, "free"), "buffer", room), 1))
+        resource = emitter.resource(level.name)
+        load = Instruction(resource, cost.service_ps, 0, tuple(waits), tuple(posts), cost.bytes)
+        bodies.setdefault(stream, []).append(load)
+        for taker in takers:
+            data = emitter.channel((*taker, "data"), level.name)
+            emitter.post(bodies, stream, data, cost.latency_ps)
 
     def _store(
         self,
@@ -267,37 +265,44 @@ class _Lowering:
         source = list(use.last)[-1]
         nest, end = self.kernel.nests[use.nest], use.last[source]
         depth = self._depth(key, self.residency.result_buffers)
+        free = -1
         if source != self.stores[0]:
             free = emitter.channel((*key, "free"), "buffer", depth)
             data = emitter.channel((*key, "data"), source)
             emitter.wait(before[use.first[source]], source, free)
             emitter.post(after[end], source, data, self._latency(nest, variants))
             emitter.wait(after[end], self.stores[0], data)
-        for hop, stream in enumerate(self.stores):
-            level = self.levels[len(self.stores) - 1 - hop]
-            cost = transfer(
-                self.kernel, nest, use.access, self.target, level, variants, Fraction(1)
-            )
-            if hop:
-                emitter.wait(after[end], stream, emitter.channel((*key, hop, "data"), "store"))
-            room = emitter.channel((*key, hop + 1, "free"), "buffer", 2)
-            last = hop == len(self.stores) - 1
-            if not last:
-                emitter.wait(after[end], stream, room)
-            move = Instruction(
-                emitter.resource(level.name),
-                cost.service_ps,
-                cost.latency_ps if last else 0,
-                bytes=cost.bytes,
-            )
-            after[end].setdefault(stream, []).append(move)
-            if not last:
-                moved = emitter.channel((*key, hop + 1, "data"), "store")
-                emitter.post(after[end], stream, moved)
-            if hop:
-                emitter.post(after[end], stream, emitter.channel((*key, hop, "free"), "buffer", 2))
-            elif source != self.stores[0]:
-                emitter.post(after[end], stream, free)
+        for hop in range(len(self.stores)):
+            self._store_hop(use, variants, after[end], (key, hop, free))
+
+    def _store_hop(
+        self,
+        use: Use,
+        variants: tuple[Variant, ...],
+        bodies: Bodies,
+        place: tuple[Path, int, int],
+    ) -> None:
+        """One transfer of a result, `hop` levels from the core. It frees the place that the tile
+        came from: `free` is the unit's, -1 where no unit worked on it."""
+        emitter, (key, hop, free) = self.emitter, place
+        stream, level = self.stores[hop], self.levels[len(self.stores) - 1 - hop]
+        nest, whole = self.kernel.nests[use.nest], Fraction(1)
+        cost = transfer(self.kernel, nest, use.access, self.target, level, variants, whole)
+        if hop:
+            emitter.wait(bodies, stream, emitter.channel((*key, hop, "data"), "store"))
+        room = emitter.channel((*key, hop + 1, "free"), "buffer", 2)
+        last = hop == len(self.stores) - 1
+        if not last:
+            emitter.wait(bodies, stream, room)
+        latency, resource = cost.latency_ps if last else 0, emitter.resource(level.name)
+        move = Instruction(resource, cost.service_ps, latency, bytes=cost.bytes)
+        bodies.setdefault(stream, []).append(move)
+        if not last:
+            emitter.post(bodies, stream, emitter.channel((*key, hop + 1, "data"), "store"))
+        if hop:
+            emitter.post(bodies, stream, emitter.channel((*key, hop, "free"), "buffer", 2))
+        elif free >= 0:
+            emitter.post(bodies, stream, free)
 
     def _depth(self, key: Path, buffers: int) -> int:
         """Tiles that change with a loop (key: "wave", its loops, two parts of a name) have
