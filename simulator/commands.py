@@ -68,6 +68,8 @@ def _transfer(size: int, settings: Settings) -> CommandRun:
 def _collective(item: Collective, size: int, settings: Settings) -> CommandRun:
     group = item.group or settings.devices
     target = settings.target
+    if item.problem:
+        return CommandRun(group=group, reason=item.problem)
     if item.kind not in known_kinds():
         known = ", ".join(known_kinds())
         return CommandRun(group=group, reason=f"no algorithm for {item.kind} (known: {known})")
@@ -75,11 +77,14 @@ def _collective(item: Collective, size: int, settings: Settings) -> CommandRun:
         return CommandRun(group=group, reason=f"target {target.name} describes no network")
     if not item.group and group < 2:
         return CommandRun(group=group, reason="group size not known: give --xpu-devices=N")
-    if group == 1 or size == 0:
+    still = bool(item.pairs) and all(a == b for a, b in item.pairs)
+    if group == 1 or size == 0 or still:
         return CommandRun(time_ps=0, bound_ps=0, serial_ps=0, group=group, reason="no work")
     try:
         library = settings.mode != "best"
-        done = choose(target, item.kind, size, group, library=library, fold=settings.fold)
+        done = choose(
+            target, item.kind, size, group, item.pairs, library=library, fold=settings.fold
+        )
         return _run(done, item.kind, size, target)
     except NetworkError as error:
         return CommandRun(group=group, reason=str(error))

@@ -173,7 +173,9 @@ class _FunctionWalk:
         size = self._value(item.bytes)
         if size is None:
             self.unknown.update(dict.fromkeys(n for n in symbols(item.bytes) if n not in self.env))
-        kind = item.kind if isinstance(item, Move) else (item.kind, item.reduction, item.group)
+        kind: object = item.kind
+        if isinstance(item, Collective):
+            kind = (item.kind, item.reduction, item.group, item.pairs, item.problem)
         tally, *_ = self.commands.setdefault((kind, size), (_Tally(), item, size))
         tally.add(item.location, times, per)
 

@@ -17,6 +17,7 @@ from xpu_shark.passes.bridge.host_devices import (
     route,
 )
 from xpu_shark.passes.bridge.host_frame import Frame
+from xpu_shark.passes.bridge.host_permutation import Mismatch, Pairs, partners
 from xpu_shark.passes.bridge.locations import source_location
 from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.simulator.symbolic import apply
@@ -162,17 +163,29 @@ def _collective(execution: Execution, op: ir.Operation) -> Commands:
         size = size if other == size else apply("max", size, other)
     match = _COLLECTIVE.search(str(op.attributes["op"]))
     kind, reduction, element = match.groups() if match else ("unknown", "", "")
+    group = group_size(execution.frame, operands[0])
+    pairs, problem = _partners(execution, op, group) if kind == "send_recv" else ((), "")
     return (
         Collective(
             kind=kind,
             reduction=reduction or "",
             element=element,
             bytes=size,
-            group=group_size(execution.frame, operands[0]),
+            group=group,
+            pairs=pairs,
+            problem=problem,
             location=source_location(op.location),
             device=execution.device,
         ),
     )
+
+
+def _partners(execution: Execution, op: ir.Operation, group: int) -> tuple[Pairs, str]:
+    """Who sends to whom, and what is wrong with it."""
+    try:
+        return partners(execution.frame, op, group), ""
+    except Mismatch as error:
+        return (), str(error)
 
 
 _FLUSHES = ("stream.cmd.flush",)

@@ -11,7 +11,9 @@ from functools import lru_cache
 
 import msgspec
 
+from xpu_shark.simulator.collectives import permutation
 from xpu_shark.simulator.collectives.lower import foldable, lower
+from xpu_shark.simulator.collectives.permutation import Pairs, is_shift
 from xpu_shark.simulator.collectives.pieces import Job
 from xpu_shark.simulator.collectives.price import estimate_ps
 from xpu_shark.simulator.collectives.registry import ALGORITHMS
@@ -64,6 +66,7 @@ def candidates(
     group: int,
     names: tuple[str, ...] = (),
     least_bytes: int = 1,
+    pairs: Pairs = (),
 ) -> list[Candidate]:
     """Every algorithm (of `names`; () is all) with every protocol, and every chunk count that
     leaves a device's share of a chunk `least_bytes`.
@@ -73,7 +76,7 @@ def candidates(
     found: list[Candidate] = []
     for protocol in network.protocols or (None,):
         joined = fabric(network, group, protocol)
-        for name, schedule in _schedules(kind, joined, names):
+        for name, schedule in _schedules(kind, joined, names, pairs):
             folded = foldable(schedule, joined)
             label = protocol.name if protocol else ""
             for chunks in CHUNKS:
@@ -113,18 +116,26 @@ def _length(body: tuple[Instruction | Loop, ...]) -> int:
 
 @lru_cache(maxsize=1024)
 def choose(
-    target: Target, kind: str, bytes: int, group: int, *, library: bool = True, fold: bool = True
+    target: Target,
+    kind: str,
+    bytes: int,
+    group: int,
+    pairs: Pairs = (),
+    *,
+    library: bool = True,
+    fold: bool = True,
 ) -> Run:
     """The fastest, by algorithms of the chip's own library (`Network.algorithms`) or by any.
 
-    Raises `NetworkError` where the network cannot join the group or is not described, `ValueError`
+    `pairs` is who sends to whom of a send_recv, () the next one around. Raises `NetworkError` where
+    the network cannot join the group or is not described, `ValueError`
     where no algorithm does such a collective (see `registry.known_kinds`).
     """
     network = target.network
     if network is None:
         raise NetworkError(f"target {target.name} describes no network")
     names = _library(target.name, network, kind) if library else ()
-    found = candidates(network, kind, bytes, group, names, target.memory[0].burst_bytes)
+    found = candidates(network, kind, bytes, group, names, target.memory[0].burst_bytes, pairs)
     if not found:
         raise ValueError(f"no algorithm for {kind}")
     close = _contenders(found, target, bytes)
@@ -188,7 +199,12 @@ def _job(target: Target, bytes: int, candidate: Candidate) -> Job:
     return Job(bytes, candidate.chunks, target.memory[0])
 
 
-def _schedules(kind: str, joined: Fabric, names: tuple[str, ...]) -> Iterator[tuple[str, Schedule]]:
+def _schedules(
+    kind: str, joined: Fabric, names: tuple[str, ...], pairs: Pairs
+) -> Iterator[tuple[str, Schedule]]:
+    if pairs and not is_shift(pairs, joined.devices):
+        yield "permutation", permutation.schedule(pairs, joined)
+        return
     for algorithm in ALGORITHMS:
         if kind in algorithm.kinds and (not names or algorithm.name in names):
             schedule = algorithm.build(kind, joined)

@@ -140,6 +140,39 @@ def test_more_bytes_never_take_less_time(kind: str, algorithm: str) -> None:
     assert times == sorted(times)
 
 
+def exchange(target: Target, pairs: tuple[tuple[int, int], ...], problem: str = "") -> CommandRun:
+    item = Collective(
+        kind="send_recv",
+        reduction="",
+        element="f32",
+        bytes=64_000,
+        group=4,
+        pairs=pairs,
+        problem=problem,
+    )
+    return commands.simulate(item, 64_000, Settings(target))
+
+
+def test_permutation_takes_the_links_on_its_way() -> None:
+    target = chip(network("ring", links=2))
+    around = exchange(target, ((0, 1), (1, 2), (2, 3), (3, 0)))
+    across = exchange(target, ((0, 2), (1, 3), (2, 0), (3, 1)))
+    assert around.algorithm.startswith("shift")
+    assert across.algorithm.startswith("permutation")
+    assert around.time_ps is not None
+    assert across.time_ps is not None
+    # Two hops, and every link carries two of the messages: 2 x 64 us in place of 64.
+    assert across.time_ps >= 128_000_000 > around.time_ps >= 64_100_000
+
+
+def test_send_to_oneself_is_no_work_and_a_send_that_nobody_receives_says_so() -> None:
+    target = chip(network("ring", links=2))
+    assert exchange(target, ((0, 0), (1, 1))).time_ps == 0
+    wrong = exchange(target, (), "rank 0 sends to rank 1, which does not receive")
+    assert wrong.time_ps is None
+    assert wrong.reason == "rank 0 sends to rank 1, which does not receive"
+
+
 def test_one_device_and_zero_bytes_are_no_work() -> None:
     target = chip(network("ring", links=2))
     for run in (command(target, "all_reduce", 4096, 1), command(target, "all_reduce", 0, 4)):
