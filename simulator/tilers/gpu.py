@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.estimate import estimate
+from xpu_shark.simulator.footprint import region
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.tilers.granule import granules, root
@@ -45,9 +46,23 @@ def _candidates(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
         for rows, cols in MATRIX_TILES:
             yield _matrix(kernel, target, nest, shared, rows, cols)
         return
+    chunks = (0, 4096, 512) if _keeps_rows(kernel, target, nest) else (512,)
     for points in ELEMENTWISE_TILES:
-        for chunk in (0, 4096, 512):
+        for chunk in chunks:
             yield _elementwise(kernel, nest, shared, points, chunk)
+
+
+def _keeps_rows(kernel: BoundKernel, target: Target, nest: BoundNest) -> bool:
+    """Whether library kernels keep a whole row on the chip from pass to pass."""
+    shared = shared_axes(kernel)
+    tile = [
+        1 if axis in shared else extent
+        for axis, extent in zip(nest.axes, nest.extents, strict=True)
+    ]
+    row = max(
+        (region(kernel.tensors[read.tensor], read, tile).bytes for read in nest.reads), default=0
+    )
+    return target.dma.window_bytes is None or row <= target.dma.window_bytes
 
 
 def shared_axes(kernel: BoundKernel) -> tuple[int, ...]:
