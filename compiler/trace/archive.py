@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import math
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Final
@@ -22,6 +24,17 @@ from xpu_shark.compiler.trace.problem import TraceError, wrong
 Array = NDArray[Any]
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # zip's first day
 MAGIC: Final = b"PK\x03\x04"
+# What zipfile, zlib and numpy answer a changed file with; a wrong position is an OSError.
+_DAMAGE: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 def write(path: str, arrays: Mapping[str, Array]) -> None:
@@ -41,19 +54,13 @@ def write(path: str, arrays: Mapping[str, Array]) -> None:
 
 def read(path: str) -> dict[str, Array]:
     """Raises `TraceError` for what is no such file, was cut or changed, or `OSError`."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            return {m.filename.removesuffix(".npy"): _member(archive, m, path) for m in members}
-    except TraceError:
-        raise
-    # zipfile and zlib answer damage with many types; none of them is a fault of this program.
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as problem:
-        raise _damaged(path, problem) from None
-    except Exception as problem:
-        if type(problem).__module__ in ("zlib", "struct"):
+    with Path(path).open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
+                return {m.filename.removesuffix(".npy"): _member(archive, m, path) for m in members}
+        except _DAMAGE as problem:
             raise _damaged(path, problem) from None
-        raise
 
 
 def _damaged(path: str, problem: Exception) -> TraceError:
