@@ -176,7 +176,7 @@ def _passes(text: str) -> tuple[str, ...]:
     return names
 
 
-def _trace(text: str) -> Any:
+def _trace(text: str) -> tuple[str, Recording]:
     """Read here, so that a trace that is no good ends the command before any compiling."""
     from xpu_shark.compiler.trace import facts
 

@@ -47,7 +47,7 @@ def test_no_command_shows_the_help_and_is_an_error(capsys: pytest.CaptureFixture
         (["simulate", "a.mlir", "--format=xml"], "--format=xml: expected text or jsonl"),
         (
             ["simulate", "a.xputrace", "--xpu-target=tiny"],
-            "simulating a .xputrace is not available in this version",
+            "a.xputrace: No such file or directory",
         ),
     ],
 )

@@ -65,7 +65,10 @@ def test_deadlock_names_streams_and_channels() -> None:
         (Channel("full", "hbm"), Channel("free", "buffer", 0)),
         (Resource("x"), Resource("y")),
     )
-    expected = "deadlock: load waits on free (has 0 of 1 credits), matrix waits on full (has 0 of 1 credits)"
+    expected = (
+        "deadlock: load waits on free (has 0 of 1 credits), "
+        "matrix waits on full (has 0 of 1 credits)"
+    )
     with pytest.raises(ProgramError, match=re.escape(expected)):
         run(program)
 
