@@ -3,13 +3,14 @@ overlap well. Stands for a compiler like XLA: everything resident if it can be."
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.estimate import Estimate, estimate
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.tilers import stationary, streaming
+from xpu_shark.simulator.tilers import flash, stationary, streaming
 from xpu_shark.simulator.tilers.shrink import shrink
 
 MOST_ORDERS = 6  # loop orders compared: all of three looped axes
@@ -18,18 +19,22 @@ MOST_ORDERS = 6  # loop orders compared: all of three looped axes
 def choose(kernel: BoundKernel, target: Target) -> Tiling:
     """One product: keep an operand and stream. Anything else: start from everything at once,
     shrink until it fits, then compare loop orders."""
-    work = streaming.product(kernel, target)
-    if work is not None:
-        for tiling in (
-            *streaming.choices(kernel, target, work),
-            *stationary.choices(kernel, target, work),
-        ):
-            if estimate(kernel, tiling, target).fits:
-                return tiling
+    for tiling in _library(kernel, target):
+        if estimate(kernel, tiling, target).fits:
+            return tiling
     order = tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel)
     whole = Tiling(tuple(max(axis.extent, 1) for axis in kernel.axes), order)
     tiling, score = shrink(kernel, whole, target)
     return _reordered(kernel, tiling, target, score)
+
+
+def _library(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
+    """Tilings that the compiler has a pattern for, preferred first."""
+    yield from flash.choices(kernel, target)
+    work = streaming.product(kernel, target)
+    if work is not None:
+        yield from streaming.choices(kernel, target, work)
+        yield from stationary.choices(kernel, target, work)
 
 
 def _reordered(kernel: BoundKernel, tiling: Tiling, target: Target, score: Estimate) -> Tiling:
