@@ -15,6 +15,7 @@ from xpu_shark.compiler.probing import Probing
 from xpu_shark.compiler.remark_sink import RemarkSink, print_record
 from xpu_shark.compiler.session import CompileSession, stops
 from xpu_shark.passes.bridge.find_pins import PINS, FindPins
+from xpu_shark.passes.bridge.find_repeats import FindRepeats
 from xpu_shark.passes.module_pass import Analysis, ModulePass
 from xpu_shark.simulator.names import known_names, unused
 
@@ -32,7 +33,7 @@ def command_line(args: Sequence[str]) -> CommandLine:
 
 
 def passes(options: Options, command: CommandLine) -> list[ModulePass]:
-    """The passes asked for, after `FindPins` where the input may fix tile sizes itself.
+    """The passes asked for, after `FindRepeats`, and `FindPins` where the input may fix tile sizes.
 
     Raises `StockOnly` if one of the default passes is not installed.
     """
@@ -40,7 +41,9 @@ def passes(options: Options, command: CommandLine) -> list[ModulePass]:
         if name not in pass_registry.available():
             raise StockOnly(f"analysis skipped: pass {name} is not in this installation")
     wanted = [pass_registry.create(name) for name in options.passes]
-    return [FindPins(), *wanted] if _may_pin(command) else wanted
+    pins = [FindPins()] if _may_pin(command) else []
+    repeats = [FindRepeats()] if command.compile_from == "start" else []
+    return [*repeats, *pins, *wanted]
 
 
 def _may_pin(command: CommandLine) -> bool:
@@ -111,7 +114,7 @@ class Pipeline:
         for phase, ready in wanted:
             if phase in left_out:
                 continue
-            if not self.advance(phase):
+            if phase != "start" and not self.advance(phase):
                 return False
             if not self._hand_over(ready, shared, probing):
                 break

@@ -15,7 +15,7 @@ from xpu_shark.simulator.result import Finding, Report
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Workload
 
-Phase = Literal["flow", "executable-sources", "executable-configurations"]
+Phase = Literal["start", "flow", "executable-sources", "executable-configurations"]
 Tiling = Literal["ir", "default", "best"]
 Effort = Literal["low", "default", "high"]
 
@@ -35,6 +35,7 @@ class Analysis:
     fold: bool = True
     effort: Effort = "default"
     source: str = ""  # the input as the user named it
+    repeats: dict[str, list[str]] = field(default_factory=dict)  # equal ops: first's place, others'
     pinned: set[str] = field(default_factory=set)  # kernels whose tiles the input fixes
     trace: str = ""  # --xpu-trace, and what it recorded
     recording: Recording | None = None

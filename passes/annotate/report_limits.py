@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 from iree.compiler import ir
 
 from xpu_shark.passes.annotate import wording
@@ -34,8 +35,26 @@ class ReportLimits(ModulePass):
         else:
             analysis.replayed = _replay(analysis, analysis.workload)
             analysis.report = analysis.replayed.report
+        analysis.report = with_repeats(analysis.report, analysis.repeats)
         for remark in remarks(analysis.report):
             remark.emit(module.context)
+
+
+def with_repeats(report: Report, repeats: Mapping[str, Sequence[str]]) -> Report:
+    """`report` with the places of ops that the compiler found equal to one of a dispatch's.
+
+    Not those of other dispatches: what looks equal and is not merged has its own.
+    """
+    if not repeats:
+        return report
+    own = {place for item in report.dispatches for place in item.locations}
+
+    def places(item: Dispatch) -> tuple[str, ...]:
+        more = (other for place in item.locations for other in repeats.get(place, ()))
+        return tuple(dict.fromkeys((*item.locations, *(p for p in more if p not in own))))
+
+    dispatches = (msgspec.structs.replace(d, locations=places(d)) for d in report.dispatches)
+    return msgspec.structs.replace(report, dispatches=tuple(dispatches))
 
 
 def settings(analysis: Analysis) -> Settings:

@@ -72,7 +72,9 @@ def _tiles(run: KernelRun) -> str:
         "the work is in edge tiles": run.edges.edge_share,
         "the matrix unit's work is padding": run.edges.padded_share,
     }
-    said = (f"; {percent(share)} of {of}" for of, share in shares.items() if share >= SHOWN_SHARE)
+    said = (
+        f"; {int(100 * share)} % of {of}" for of, share in shares.items() if share >= SHOWN_SHARE
+    )
     return "".join(said)
 
 

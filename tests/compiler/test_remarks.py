@@ -100,7 +100,7 @@ def test_the_yaml_has_what_llvms_tools_read(tmp_path: Path) -> None:
         "  - Remark:          m",
         "  - Dispatch:        'd: ''x'' \"y\"'",
         "  - Speedup:         '1.7'",
-        "  - Text:            'a\\nb'",
+        '  - Text:            "a\\nb"',
         "...",
     ]
 
