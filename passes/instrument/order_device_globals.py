@@ -17,12 +17,13 @@ from xpu_shark.passes.module_pass import Analysis, ModulePass, Phase
 
 _INITIALIZER: Final = "util.initializer"
 _GLOBAL: Final = "util.global"
+_DEVICE: Final = "!hal.device"
 _ACCESSES: Final = ("util.global.load", "util.global.store", "util.global.address")
 
 
 @dataclass(frozen=True)
 class OrderDeviceGlobals(ModulePass):
-    """Moves globals `__device_*` before the first initializer, in their order.
+    """Moves globals that are devices before the first initializer, in their order.
 
     Another global that an initializer uses too early is left alone and named in a remark.
     """
@@ -38,7 +39,7 @@ class OrderDeviceGlobals(ModulePass):
             return
         late = ops[ops.index(first) :]
         for op in late:
-            if op.name == _GLOBAL and symbol(op).startswith("__device_"):
+            if op.name == _GLOBAL and str(op.attributes["type"]) == _DEVICE:
                 op.move_before(first)
         _check(module)
 

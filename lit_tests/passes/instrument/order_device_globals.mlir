@@ -1,19 +1,19 @@
 // RUN: xpu-shark-opt %s --passes=xpu-order-device-globals --split-input-file --verify-diagnostics | FileCheck %s
 
-// Both devices come before the first initializer, in their order; nothing else moves.
+// Both devices, whatever their names, come before the first initializer, in their order; nothing else moves.
 // CHECK: util.global private @first
 // CHECK-NEXT: util.global private @__device_0
-// CHECK-NEXT: util.global private @__device_1
+// CHECK-NEXT: util.global private @mine
 // CHECK-NEXT: util.initializer
 // CHECK: util.global private @late
 util.global private @first = 1 : i32
 util.initializer {
-  %0 = util.global.load @__device_1 : !hal.device
+  %0 = util.global.load @mine : !hal.device
   util.optimization_barrier %0 : !hal.device
   util.return
 }
 util.global private @__device_0 = #hal.device.ordinal<0> : !hal.device
-util.global private @__device_1 = #hal.device.ordinal<1> : !hal.device
+util.global private @mine = #hal.device.ordinal<1> : !hal.device
 util.global private @late = 2 : i32
 
 // -----

@@ -49,6 +49,7 @@ def run(
 
     Without `flags` it is the wheel's compiler that compiles.
     """
+    flags = (*flags, "--iree-hal-instrument-dispatches=8mib") if flags else ()
     module, dump = folder / "program.vmfb", folder / "dump.bin"
     compiler = [sys.executable, "-m", "xpu_shark.compiler.main", "compile"]
     command = compiler if flags else [str(stock.binary())]
