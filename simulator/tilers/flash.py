@@ -1,4 +1,4 @@
-"""Tiles of attention as a fused kernel walks them: one head, a block of queries, a block of keys."""
+"""Tiles of attention as a fused kernel walks them: a head, a block of queries, a block of keys."""
 
 from __future__ import annotations
 
