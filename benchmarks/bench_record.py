@@ -3,9 +3,10 @@
     python benchmarks/bench_record.py [--runs=5] [--iterations=5] [--device=local-task] [FILE ...]
 
 For each program, plain runs of IREE's benchmark runner and runs with profile and replay capture
-alternate; `overhead` is how much longer the median call takes with them, by the runner's own
-clock. Then the program is recorded and replayed: `recorded` launches are in the trace, `shown`
-ones on the simulated timeline, of `B/launch` bytes each in the file.
+alternate; `overhead` is how much longer the median call takes with them by the clock of the runner,
+`cpu` how much more CPU time of its threads, which a busy machine disturbs less. Then the program
+is recorded and replayed: `recorded` launches are in the trace, `shown` ones on the simulated
+timeline, of `B/launch` bytes each in the file.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Program:
 
 def main() -> int:
     args = _arguments()
-    columns = ("plain ms", "ours ms", "overhead", "recorded", "shown", "B/launch")
+    columns = ("plain ms", "ours ms", "overhead", "cpu", "recorded", "shown", "B/launch")
     print(f"{'file':<48}" + "".join(f"{name:>10}" for name in columns))
     wrong = 0
     for each in _programs(args.files):
@@ -70,24 +71,37 @@ def _measure(each: Program, args: argparse.Namespace, folder: Path) -> int:
     run = capture.Run(module, each.function, each.inputs, (args.device,), 1, count)
     plain, ours = [], []
     for _ in range(args.runs):
-        plain.append(_time_ms(run, []))
+        plain.append(_times_ms(run, []))
         files = [f"--device_profiling_output={folder}/p", f"--device_replay_output={folder}/r"]
-        ours.append(_time_ms(run, [f"--device_profiling_mode={capture.LOCAL}", *files]))
+        ours.append(_times_ms(run, [f"--device_profiling_mode={capture.LOCAL}", *files]))
     recorded, shown, size = _back(each, run, folder)
-    a, b = (median(side) for side in (plain, ours)) if plain else (0.0, 0.0)
-    overhead = f"{b / a - 1:10.1%}" if a else f"{'':>10}"
+    times = "".join(_columns(plain, ours))
     numbers = f"{recorded:>10}{shown:>10}{size / max(recorded, 1):>10.1f}"
-    print(f"{each.path.name:<48}{a:>10.3f}{b:>10.3f}{overhead}{numbers}", flush=True)
+    print(f"{each.path.name:<48}{times}{numbers}", flush=True)
     return int(recorded != shown or not recorded)
 
 
-def _time_ms(run: capture.Run, flags: list[str]) -> float:
-    """Milliseconds a call by the runner's clock."""
+Times = tuple[float, float]
+
+
+def _columns(plain: list[Times], ours: list[Times]) -> Iterator[str]:
+    """Median wall times, and how much more wall and CPU time ours takes."""
+    if not plain:
+        yield " " * 40
+        return
+    sides = [[median(times[n] for times in side) for side in (plain, ours)] for n in (0, 1)]
+    yield "".join(f"{time:>10.3f}" for time in sides[0])
+    yield "".join(f"{b / a - 1:>10.1%}" for a, b in sides)
+
+
+def _times_ms(run: capture.Run, flags: list[str]) -> Times:
+    """Milliseconds a call: the runner's clock, and CPU time of its threads."""
     command = [tool.binary("iree-benchmark-module"), *run.flags(), *flags]
     command += [f"--benchmark_min_time={run.iterations}x", "--benchmark_format=json"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     row = json.loads(done.stdout)["benchmarks"][0]
-    return float(row["real_time"]) * {"ns": 1e-6, "us": 1e-3, "ms": 1.0}[row["time_unit"]]
+    unit = {"ns": 1e-6, "us": 1e-3, "ms": 1.0}[row["time_unit"]]
+    return float(row["real_time"]) * unit, float(row["cpu_time"]) * unit
 
 
 def _back(each: Program, run: capture.Run, folder: Path) -> tuple[int, int, int]:
