@@ -11,6 +11,7 @@ from iree.compiler.api import Output, Session, Source
 
 from xpu_shark.compiler import errors, iree_api, phase_dump
 from xpu_shark.compiler.iree_flags import PHASES, CommandLine
+from xpu_shark.passes import known_dialects
 from xpu_shark.passes.module_pass import Analysis, ModulePass, Phase, Refused
 
 Found = TypeVar("Found")
@@ -24,6 +25,7 @@ class CompileSession:
 
     def __init__(self, command: CommandLine) -> None:
         self._command = command
+        known_dialects.register()
         self._session = Session()
         self.context: ir.Context = self._session.context
         self._invocation = self._session.invocation()
