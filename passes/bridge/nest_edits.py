@@ -47,7 +47,7 @@ def _changed(nest: Nest, tensor: int, change: Callable[[Access], Access]) -> Nes
 
 
 def writing_too(nest: Nest, tensor: int, copy: int, step: Step = lambda position: position) -> Nest:
-    """`nest` with what it writes to `tensor` written to `copy` as well, `step` taken from its positions."""
+    """`nest` with what it writes to `tensor` written to `copy` too, `step` taken from it."""
     extra = tuple(
         Access(tensor=copy, map=step(access.map))
         for access in nest.writes
