@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from xpu_shark.simulator.collectives.lower import foldable
 from xpu_shark.simulator.collectives.lower_alike import device_of, segments
 from xpu_shark.simulator.collectives.lower_listed import ordered
 from xpu_shark.simulator.collectives.pieces import REDUCE_TRAFFIC, Job, message_bytes, wire_ps
 from xpu_shark.simulator.collectives.schedule import (
     Alike,
     Listed,
+    Phase,
     Schedule,
     block_count,
     message_blocks,
     peer,
 )
-from xpu_shark.simulator.network import Fabric
+from xpu_shark.simulator.network import Fabric, Link
 from xpu_shark.simulator.units.dma import occupancy_ps
 
 Load = defaultdict[object, int]  # resource -> picoseconds
@@ -38,25 +40,68 @@ def estimate_ps(schedule: Schedule, fabric: Fabric, job: Job) -> int:
 
 
 def _alike(schedule: Schedule, lane: Alike, fabric: Fabric, job: Job, load: Load) -> int:
-    """Device 0's part; a chained message starts when the one before it was passed on."""
-    total, start = 0, device_of(schedule, 0)
+    """Phase after phase."""
+    total = 0
     for phase in lane.phases:
         size = message_bytes(schedule, message_blocks(lane, phase), block_count(lane), job)
         store = _memory_ps(job, size * (1 + REDUCE_TRAFFIC * phase.reduce))
         load["memory"] += phase.count * job.chunks * (store + _memory_ps(job, size))
-        ports: defaultdict[str, int] = defaultdict(int)
-        latency = 0
-        for first, count in segments(schedule, lane, phase, fabric, folded=True):
-            path = fabric.path(start, device_of(schedule, peer(lane, phase, first, 0)))
-            wire, flight = wire_ps(path[0], size), sum(link.latency_ps for link in path) + store
-            for link in path:
-                load[link.port] += count * job.chunks * wire_ps(link, size)
-            turns = max(job.chunks * wire, wire + flight) if phase.chained else job.chunks * wire
-            ports[path[0].port] += count * turns
-            latency = max(latency, flight if not phase.chained else turns - job.chunks * wire)
-        last = sum(link.latency_ps for link in path) + store if phase.chained else latency
-        total += max(ports.values()) + last - (latency if phase.chained else 0)
+        price = _chained if phase.chained else _free
+        total += price(schedule, lane, phase, fabric, job.chunks, size, store, load)
     return total
+
+
+def _chained(
+    schedule: Schedule,
+    lane: Alike,
+    phase: Phase,
+    fabric: Fabric,
+    chunks: int,
+    size: int,
+    store: int,
+    load: Load,
+) -> int:
+    """A message starts when the one before it was passed on: at the pace of the device that has the
+    slowest link or the longest way, since all wait for each other."""
+    wire = flight = 0
+    for rank in range(1 if foldable(schedule, fabric) else schedule.devices):
+        for link in (path := _path(schedule, lane, phase, fabric, 0, rank)):
+            held = wire_ps(link, size)
+            load[link.owner, link.port] += phase.count * chunks * held
+            wire = max(wire, held)
+        flight = max(flight, sum(link.latency_ps for link in path) + store)
+    step = max(chunks * wire, wire + flight)
+    return (phase.count - 1) * step + chunks * wire + flight
+
+
+def _free(
+    schedule: Schedule,
+    lane: Alike,
+    phase: Phase,
+    fabric: Fabric,
+    chunks: int,
+    size: int,
+    store: int,
+    load: Load,
+) -> int:
+    """Device 0's messages, one after another on each first link, and the longest flight. Links on
+    the way count as that device's own: what it sends through others, others send through it."""
+    ports: Load = defaultdict(int)
+    flight = 0
+    for first, count in segments(schedule, lane, phase, fabric, folded=True):
+        path = _path(schedule, lane, phase, fabric, first, 0)
+        for link in path:
+            load[0, link.port] += count * chunks * wire_ps(link, size)
+        ports[path[0].port] += count * chunks * max(wire_ps(link, size) for link in path)
+        flight = max(flight, sum(link.latency_ps for link in path) + store)
+    return max(ports.values()) + flight
+
+
+def _path(
+    schedule: Schedule, lane: Alike, phase: Phase, fabric: Fabric, turn: int, rank: int
+) -> tuple[Link, ...]:
+    to = device_of(schedule, peer(lane, phase, turn, rank))
+    return fabric.path(device_of(schedule, rank), to)
 
 
 def _listed(schedule: Schedule, lane: Listed, fabric: Fabric, job: Job, load: Load) -> int:

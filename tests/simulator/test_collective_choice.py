@@ -140,6 +140,16 @@ def test_more_bytes_never_take_less_time(kind: str, algorithm: str) -> None:
     assert times == sorted(times)
 
 
+def test_groups_on_a_slow_network_are_not_crossed_by_a_ring() -> None:
+    # A ring would send 2 x 15/16 of the payload over the one slow link between two groups.
+    slow = Network(topology="switch", links=1, bytes_per_s=1e8, latency_ns=100.0)
+    target = chip(network("switch", links=4, devices=8, outer=slow))
+    best = choose(target, "all_reduce", 16 * MIB, 16)
+    names = ("ring",)
+    (ring, *_) = candidates(target.network, "all_reduce", 16 * MIB, 16, names)  # type: ignore[arg-type]
+    assert simulate(ring, target, 16 * MIB).timeline.time_ps > 2 * best.timeline.time_ps
+
+
 def exchange(target: Target, pairs: tuple[tuple[int, int], ...], problem: str = "") -> CommandRun:
     item = Collective(
         kind="send_recv",
