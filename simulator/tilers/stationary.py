@@ -14,6 +14,7 @@ from xpu_shark.simulator.tilers.streaming import Product
 # Rows and columns of a block. The first whose operands fit once over the whole reduction, so that
 # nothing is fetched again; else operands stream past a smaller one.
 EDGES = ((2048, 2048), (2048, 1024))
+WHOLE_K = 2048  # a longer reduction is streamed even where it fits, so that loads overlap
 STREAMED_EDGES = (1024, 1024)
 SHARES = (1.0, 0.75, 0.5, 0.25)  # of the scratchpad: less where other work needs room
 
@@ -25,7 +26,7 @@ def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tili
     for rows, cols in EDGES:
         tile = [max(axis.extent, 1) for axis in kernel.axes]
         inputs, block = _cut(kernel, target, work, tile, rows, cols)
-        if inputs + block <= capacity:
+        if inputs + block <= capacity and tile[work.k] <= WHOLE_K:
             yield Tiling(tuple(tile), order)
     for share in SHARES:
         tile = [max(axis.extent, 1) for axis in kernel.axes]
