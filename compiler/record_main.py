@@ -9,17 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NoReturn
 
-import msgspec
-
 from xpu_shark.compiler import errors, outputs
 from xpu_shark.compiler.errors import UsageError
 from xpu_shark.compiler.trace import capture, module_functions, readers, signature, trace_file
+from xpu_shark.compiler.trace.merge import named
 from xpu_shark.compiler.trace.model import SETUP, Loss, Trace
 from xpu_shark.compiler.trace.problem import TraceError
 
 _SAMPLE = re.compile(r"1/([1-9]\d*)")
 _COMPILE: Final = "--iree-"  # flags of the compiler start with this, those of the runner do not
-_DISPATCH = re.compile(r"(.*?)(\$async)?_dispatch_\d+")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -134,21 +132,8 @@ def _run(args: argparse.Namespace, runner_flags: list[str]) -> Trace:
 def _import(args: argparse.Namespace) -> Trace:
     """Files of one run or several; calls are named by --function, or after their exports."""
     trace = readers.read_all(args.files)
-    guess = args.function or _function_of(trace)
-    named = [
-        each if each.function else msgspec.structs.replace(each, function=guess)
-        for each in trace.iterations
-    ]
     target = args.target or trace.target
-    return replace(trace, iterations=tuple(named), target=target)
-
-
-def _function_of(trace: Trace) -> str:
-    """IREE names an export after the function it came from: main$async_dispatch_0_matmul."""
-    for kind in trace.kinds:
-        if match := _DISPATCH.match(kind.export):
-            return match[1]
-    return ""
+    return replace(named(trace, args.function), target=target)
 
 
 def _sampled(trace: Trace, every: int) -> Trace:

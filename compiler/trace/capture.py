@@ -17,6 +17,7 @@ import numpy as np
 
 from xpu_shark.compiler.trace import lock, readers, tool
 from xpu_shark.compiler.trace.contention import Period, Watch, disturbed
+from xpu_shark.compiler.trace.merge import named
 from xpu_shark.compiler.trace.model import SETUP, UNKNOWN, Iteration, Launches, Loss, Trace
 from xpu_shark.compiler.trace.problem import TraceError
 from xpu_shark.passes.text import one_line
@@ -65,7 +66,7 @@ def capture(run: Run, target: str) -> Trace:
             periods = _record(run, profile, replay)
         trace = readers.read_all([replay, profile])
         probes = _probes(run, str(Path(folder, "run.idb"))) if run.instrumented else Trace()
-    trace = _marked(_named(_without_warmup(trace, run.warmup), run.function), periods)
+    trace = _marked(named(_without_warmup(trace, run.warmup), run.function), periods)
     return replace(
         trace,
         probes=probes.probes,
@@ -159,15 +160,6 @@ def keep(trace: Trace, iterations: Sequence[Iteration]) -> Trace:
             launches.kind[index], launches.start_ns[index], launches.duration_ns[index]
         ),
     )
-
-
-def _named(trace: Trace, function: str) -> Trace:
-    """Calls that the recorder gave no name are of `function`."""
-    named = [
-        each if each.function else msgspec.structs.replace(each, function=function)
-        for each in trace.iterations
-    ]
-    return replace(trace, iterations=tuple(named))
 
 
 def _marked(trace: Trace, periods: Sequence[Period]) -> Trace:

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 
 from xpu_shark.compiler.errors import UsageError
-from xpu_shark.compiler.trace import readers
+from xpu_shark.compiler.trace import merge, readers
 from xpu_shark.compiler.trace.model import UNKNOWN, Iteration, Kind, Launches, Trace
 from xpu_shark.compiler.trace.problem import TraceError
 from xpu_shark.simulator.recording import Call, Event, Recording
@@ -16,7 +16,7 @@ from xpu_shark.simulator.workload import Workload
 def load(path: str) -> Trace:
     """The trace in file `path`, or what another kind of recording makes. Raises `UsageError`."""
     try:
-        trace = readers.read_all([path])
+        trace = merge.named(readers.read_all([path]))
     except TraceError as problem:
         raise UsageError(str(problem)) from None
     if not trace.launches:

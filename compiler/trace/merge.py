@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from xpu_shark.compiler.trace.model import (
@@ -20,6 +22,7 @@ from xpu_shark.compiler.trace.model import (
 )
 from xpu_shark.compiler.trace.read_replay import UNPROFILED
 
+_DISPATCH = re.compile(r"(.*?)(\$async)?_dispatch_\d+")
 Key = tuple[int, str, tuple[int, int, int]]
 
 
@@ -140,3 +143,17 @@ def settle(trace: Trace) -> Trace:
     known = np.where(duration == UNPROFILED, UNKNOWN, duration)
     launches = Launches(trace.launches.kind, trace.launches.start_ns, known)
     return replace(trace, launches=launches)
+
+
+def named(trace: Trace, function: str = "") -> Trace:
+    """Calls that the recorder gave no name are of `function`, or of the one its exports tell.
+
+    IREE names an export after the function it came from: main$async_dispatch_0_matmul.
+    """
+    guesses = (_DISPATCH.match(kind.export) for kind in trace.kinds)
+    name = function or next((match[1] for match in guesses if match), "")
+    iterations = tuple(
+        each if each.function else msgspec.structs.replace(each, function=name)
+        for each in trace.iterations
+    )
+    return replace(trace, iterations=iterations)
