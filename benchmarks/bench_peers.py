@@ -24,7 +24,7 @@ from peer_venvs import HERE, PeerError, ask
 
 ARRAY = str(HERE / "array128.toml")
 GEMMS = (256, 512, 1024, 4096, 16384)
-LARGEST_SCALESIM = 1024  # 70 s and 1 GB there, growing with the cube
+LARGEST_SCALESIM = 1024  # minutes and a gigabyte there, growing with the cube
 GROWTH = (256, 1024, 4096, 16384, 65536, 1 << 20)
 CORES = (1, 4, 16, 64, 132, 256)
 TILES = 20_000  # of the engine's pipeline
