@@ -8,13 +8,14 @@ from xpu_shark.simulator.target import Mma, Systolic, Target
 
 
 def granules(kernel: BoundKernel, target: Target) -> list[int]:
-    """One an axis: the matrix unit's step for its axes, the lanes for an innermost one."""
+    """One an axis: the matrix unit's step for its axes, an instruction's width for an innermost one."""
     result = [1] * len(kernel.axes)
     for nest in kernel.nests:
         if matrix_element(target, nest.contraction) is not None:
             _matrix(nest, target, result)
         elif nest.axes:
-            result[nest.axes[-1]] = max(result[nest.axes[-1]], target.vector.lanes)
+            step = target.vector.width or target.vector.lanes
+            result[nest.axes[-1]] = max(result[nest.axes[-1]], step)
     return [min(g, axis.extent) or 1 for g, axis in zip(result, kernel.axes, strict=True)]
 
 

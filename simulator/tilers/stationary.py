@@ -21,6 +21,8 @@ SHARES = (1.0, 0.75, 0.5, 0.25)  # of the scratchpad: less where other work need
 
 def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tiling]:
     """Blocks of equal size, as few as keep to the edges: with whole operands, then streamed."""
+    if work.m < 0 or work.n < 0:
+        return
     order = tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel)
     capacity = target.memory[-1].bytes
     for rows, cols in EDGES:

@@ -20,11 +20,13 @@ from xpu_shark.simulator.tilers.granule import granules
 KEPT_SHARE = 0.75  # of the scratchpad: the most that one operand takes to stay
 SUBLANES = 8  # rows of a vector register: a product of fewer is a vector loop over the weights
 SMALLER = (1, 2, 4, 8)  # parts of a window
+LEAST_ROWS = 512  # of a step: fewer make too little of the weights that every pass loads
 VECTOR_WINDOW_SHARE = 8  # such a loop streams in steps this much smaller
 
 
 class Product(msgspec.Struct, frozen=True):
-    """The only product of a kernel: its axes, and bytes of both operands and the result."""
+    """The only product of a kernel: its axes, and bytes of both operands and the result. A
+    product with a vector has no m or no n: -1."""
 
     m: int
     n: int
@@ -44,15 +46,15 @@ def product(kernel: BoundKernel, target: Target) -> Product | None:
     roles = [[d for d in role if nest.extents[d] > 1] for role in (dims.m, dims.n, dims.k)]
     if any(nest.extents[d] > 1 for d in dims.batch) or any(len(role) > 1 for role in roles):
         return None
-    axes = [
+    m, n, k = (
         nest.axes[(role or every)[-1]] if every else -1
         for role, every in zip(roles, (dims.m, dims.n, dims.k), strict=True)
-    ]
-    if -1 in axes or not nest.writes:
+    )
+    if k < 0 or max(m, n) < 0 or not nest.writes:
         return None
-    sizes = [_bytes(kernel, nest, number) for number in (dims.lhs, dims.rhs)]
+    lhs, rhs = (_bytes(kernel, nest, number) for number in (dims.lhs, dims.rhs))
     written = region(kernel.tensors[nest.writes[0].tensor], nest.writes[0], nest.extents).bytes
-    return Product(*axes, *sizes, written)
+    return Product(m, n, k, lhs, rhs, written)
 
 
 def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tiling]:
@@ -62,16 +64,23 @@ def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tili
     window = target.dma.window_bytes
     if window is None:
         return
-    limit = int(KEPT_SHARE * target.memory[-1].bytes)
-    sides = sorted(((work.lhs, work.n), (work.rhs, work.m)), key=lambda side: -side[0])
-    if kernel.axes[work.m].extent < SUBLANES:
-        sides = [(work.lhs, work.n)]
-        window //= VECTOR_WINDOW_SHARE
-    for kept, axis in sides:
-        if kept <= limit:
-            moving = work.lhs + work.rhs + work.result - kept
-            for part in SMALLER:
-                yield _split(kernel, target, axis, max(1, round(part * moving / window)))
+    if work.m < 0 or work.n < 0 or kernel.axes[work.m].extent < SUBLANES:
+        moving = work.lhs + work.rhs + work.result
+        step = window // VECTOR_WINDOW_SHARE
+        yield _split(kernel, target, work.n if work.n >= 0 else work.m, -(-moving // step))
+        return
+    capacity = target.memory[-1].bytes
+    for kept, axis in sorted(((work.lhs, work.n), (work.rhs, work.m)), key=lambda side: -side[0]):
+        if kept > KEPT_SHARE * capacity:
+            continue
+        moving = work.lhs + work.rhs + work.result - kept
+        pieces = max(1, round(moving / window))
+        if pieces > 1:  # two buffers of everything that moves
+            pieces = max(pieces, -(-2 * moving // (capacity - kept)))
+        for part in SMALLER:
+            tiling = _split(kernel, target, axis, part * pieces)
+            if part * pieces == 1 or axis == work.n or tiling.tile[axis] >= LEAST_ROWS:
+                yield tiling
 
 
 def _split(kernel: BoundKernel, target: Target, axis: int, pieces: int) -> Tiling:
