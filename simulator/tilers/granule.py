@@ -8,7 +8,7 @@ from xpu_shark.simulator.target import Mma, Systolic, Target
 
 
 def granules(kernel: BoundKernel, target: Target) -> list[int]:
-    """One an axis: the matrix unit's step for its axes, an instruction's width for an innermost one."""
+    """One an axis: the matrix unit's step for its axes, an instruction for an innermost one."""
     result = [1] * len(kernel.axes)
     for nest in kernel.nests:
         if matrix_element(target, nest.contraction) is not None:
