@@ -65,17 +65,23 @@ class Residency:
         fixed, inputs, results = self._operand_bytes()
         kept = sum(locals_.values())
         for tensor in sorted(locals_, key=lambda t: (-locals_[t], t)):
-            if fixed + inputs + results + kept <= self.capacity:
+            if fixed + inputs + self._beside(results + kept) <= self.capacity:
                 break
             self._spilled.add(tensor)
             kept -= locals_[tensor]
         if self._spilled:
             fixed, inputs, results = self._operand_bytes()
-        room = self.capacity - fixed - kept
-        self.result_buffers = 2 if 2 * (inputs + results) <= room else 1
-        left = room - self.result_buffers * results
+        room = self.capacity - fixed
+        self.result_buffers = 2 if 2 * inputs + self._beside(2 * results + kept) <= room else 1
+        produced = self._beside(self.result_buffers * results + kept)
+        left = room - produced
         self.buffers = max(1, min(target.dma.stages, left // inputs if inputs else 2))
-        self.used = fixed + self.buffers * inputs + self.result_buffers * results + kept
+        self.used = fixed + self.buffers * inputs + produced
+
+    def _beside(self, produced: int) -> int:
+        """What the core itself produces needs this much beside its operands: the part that its
+        registers do not hold."""
+        return max(0, produced - self.target.register_bytes)
 
     def spilled(self, access: Access) -> bool:
         return access.tensor in self._spilled

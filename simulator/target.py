@@ -178,7 +178,8 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
 
     `clock_hz` is the data sheet's; `sustained_clock_hz` what long matrix work was measured to
     reach, where that is less. `launch_ns` is paid by every launch, `submit_ns` once by the host
-    for each batch of launches it hands over.
+    for each batch of launches it hands over. `register_bytes` of a core hold the result tile and
+    what passes between the nests of a kernel; 0 where they take the innermost memory.
     """
 
     schema: Literal[1]
@@ -190,6 +191,7 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     execution: Literal["sequential", "waves"]
     launch_ns: Cost
     submit_ns: Cost = 0.0
+    register_bytes: Annotated[int, Meta(ge=0)] = 0
     tiler: str
     memory: Annotated[tuple[Memory, ...], Meta(min_length=2)]
     dma: Dma

@@ -110,7 +110,7 @@ def _parted(access: Access, dim: int, part: int, step: int) -> Access:
 
     def index(old: Index) -> Index:
         more = tuple((part, step * factor) for d, factor in old.terms if d == dim)
-        return Index(terms=(*old.terms, *more), indirect=old.indirect)
+        return msgspec.structs.replace(old, terms=(*old.terms, *more))
 
     return Access(tensor=access.tensor, map=tuple(index(old) for old in access.map))
 
