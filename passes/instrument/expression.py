@@ -83,6 +83,19 @@ def unsigned(value: int, bits: int) -> int:
     return value & ((1 << bits) - 1)
 
 
+def apply(name: str, bits: int, *operands: Expression) -> Expression:
+    """`Apply`, made smaller where constants allow it; a fault stays for `evaluate` to find."""
+    first, *rest = operands
+    if all(isinstance(each, Constant) for each in operands):
+        try:
+            return Constant(evaluate(Apply(name, bits, operands), Known((0, 0, 0), (1, 1, 1))))
+        except PlanError:
+            return Apply(name, bits, operands)
+    if tuple(rest) == (_NEUTRAL.get(name),):
+        return first
+    return Constant(0) if (name, rest) == ("rems", [Constant(1)]) else Apply(name, bits, operands)
+
+
 def evaluate(expression: Expression, known: Known) -> int:
     """The value now. Raises `PlanError` for a value that is not known or a division by zero."""
     match expression:
@@ -138,6 +151,14 @@ def _ceiling(a: int, b: int) -> int:
     return -(-a // b)
 
 
+_NEUTRAL: Final = {  # right operands that leave the left one as it is
+    "add": Constant(0),
+    "sub": Constant(0),
+    "mul": Constant(1),
+    "divs": Constant(1),
+    "floordivs": Constant(1),
+    "ceildivs": Constant(1),
+}
 Operation = Callable[..., int]
 OPERATIONS: Final[Mapping[str, Operation]] = {
     "add": _wrapped(lambda a, b: a + b),

@@ -8,12 +8,12 @@ from typing import Any, Final
 from iree.compiler import ir
 
 from xpu_shark.passes.instrument.expression import (
-    Apply,
     Constant,
     Expression,
     Probed,
     WorkgroupCount,
     WorkgroupId,
+    apply,
 )
 
 LONGEST: Final = 64  # operations of one expression; a longer one is probed
@@ -116,7 +116,7 @@ def _constant(reader: ExpressionReader, op: ir.Operation, number: int) -> Expres
 
 def _binary(name: str) -> _Reader:
     def read(reader: ExpressionReader, op: ir.Operation, number: int) -> Expression:
-        return Apply(name, bits(op.results[0].type), reader.operands(op))
+        return apply(name, bits(op.results[0].type), *reader.operands(op))
 
     return read
 
@@ -126,13 +126,13 @@ def _compare(reader: ExpressionReader, op: ir.Operation, number: int) -> Express
     width = _width(op.operands[0].type)
     if not width or (width == 1 and predicate.startswith("s")):
         return None  # of vectors, or of one bit as a sign
-    return Apply(predicate, width, reader.operands(op))
+    return apply(predicate, width, *reader.operands(op))
 
 
 def _select(reader: ExpressionReader, op: ir.Operation, number: int) -> Expression | None:
     if _width(op.operands[0].type) != 1:
         return None
-    return Apply("select", bits(op.results[0].type), reader.operands(op))
+    return apply("select", bits(op.results[0].type), *reader.operands(op))
 
 
 def _cast(*, unsigned: bool) -> _Reader:
@@ -140,10 +140,10 @@ def _cast(*, unsigned: bool) -> _Reader:
         source, result = bits(op.operands[0].type), bits(op.results[0].type)
         (operand,) = reader.operands(op)
         if result < source:
-            return Apply("trunc", result, (operand,))
+            return apply("trunc", result, operand)
         if not unsigned and source == 1:
             return None
-        return Apply("zext", source, (operand,)) if unsigned and result > source else operand
+        return apply("zext", source, operand) if unsigned and result > source else operand
 
     return read
 
@@ -163,7 +163,7 @@ def _affine(combine: str) -> _Reader:
         dims, symbols = operands[: mapping.n_dims], operands[mapping.n_dims :]
         first, *rest = (_affine_expression(each, dims, symbols) for each in mapping.results)
         for each in rest:
-            first = Apply(combine, _INDEX, (first, each))
+            first = apply(combine, _INDEX, first, each)
         return first
 
     return read
@@ -181,7 +181,7 @@ def _affine_expression(
     if isinstance(node, ir.AffineSymbolExpr):
         return symbols[int(node.position)]
     sides = (_affine_expression(each, dims, symbols) for each in (node.lhs, node.rhs))
-    return Apply(_AFFINE[type(node)], _INDEX, tuple(sides))
+    return apply(_AFFINE[type(node)], _INDEX, *sides)
 
 
 def _width(kind: ir.Type) -> int:

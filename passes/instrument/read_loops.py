@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final
 
 from iree.compiler import ir
 
 from xpu_shark.passes.instrument.expression import (
-    Apply,
     Constant,
     Expression,
     Induction,
+    WorkgroupCount,
     WorkgroupId,
+    apply,
 )
 from xpu_shark.passes.instrument.read_expression import ExpressionReader
 
@@ -22,7 +25,7 @@ FORALL: Final = "scf.forall"
 _SIZE: Final = "iree_tensor_ext.dispatch.workload.ordinal"
 _CONTROL: Final = (*LOOPS, "scf.if", FORALL)
 _DYNAMIC: Final = -(2**63)  # stands in a static list for an operand
-_DIMENSIONS: Final = {"x": 0, "y": 1, "z": 2}
+_MAPPING: Final = re.compile(r"workgroup_mapping<([xyz])(?::(\d+))?>")
 
 
 @dataclass
@@ -30,7 +33,8 @@ class Control:
     """What is known of the control flow of one function.
 
     `values` holds of each op what decides about its bodies: lower and upper bound and step of
-    scf.for, the condition of scf.if and scf.while. `numbers` numbers the loops. `workload` are
+    scf.for, the condition of scf.if and scf.while, whether this workgroup has a point of
+    scf.forall. `numbers` numbers the loops. `workload` are
     the sizes that the launch was given, by their ordinal. `inside` names each op of another kind
     with loops in it: those are not followed.
     """
@@ -85,7 +89,7 @@ def _block(control: Control, block: ir.Block) -> None:
 
 def _understood(op: ir.Operation) -> bool:
     """Whether one block is all that each body has, and a forall runs one point a workgroup."""
-    if op.name == FORALL and "mapping" not in op.attributes:
+    if op.name == FORALL and not _MAPPING.search(str(op.attributes.get("mapping", ""))):
         return False
     if op.name == "scf.for" and "unsignedCmp" in op.attributes:
         return False
@@ -117,21 +121,49 @@ def _if(control: Control, op: ir.Operation) -> None:
 
 
 def _forall(control: Control, op: ir.Operation) -> None:
-    """A workgroup runs one point of it: the induction variables follow from the workgroup's id."""
-    control.values[op] = ()
+    """A workgroup runs one point of it, if it has so many: `point` says which."""
     body = op.regions[0].blocks[0]
-    mapping = [str(each) for each in ir.ArrayAttr(op.attributes["mapping"])]
-    lower, step = (_static(op, f"static{name}") for name in ("LowerBound", "Step"))
-    for argument, where, start, by in zip(body.arguments, mapping, lower, step, strict=False):
-        dimension = _DIMENSIONS.get(where.rpartition("<")[2].rstrip(">"))
-        if dimension is not None and _DYNAMIC not in (start, by):
-            offset = Apply("mul", 64, (WorkgroupId(dimension), Constant(by)))
-            control.reader.known[argument] = Apply("add", 64, (offset, Constant(start)))
+    lower, upper, step = _bounds(control, op)
+    spans = (apply("sub", 64, *each) for each in zip(upper, lower, strict=True))
+    trips = [apply("ceildivs", 64, *each) for each in zip(spans, step, strict=True)]
+    total, rest = _product(trips), _linear_id()
+    control.values[op] = (apply("slt", 64, rest, total),)
+    for position in _fastest_first(op):
+        point = apply("rems", 64, rest, trips[position])
+        offset = apply("mul", 64, point, step[position])
+        control.reader.known[body.arguments[position]] = apply("add", 64, offset, lower[position])
+        rest = apply("divs", 64, rest, trips[position])
     _block(control, body)
 
 
-def _static(op: ir.Operation, name: str) -> list[int]:
-    return list(ir.DenseI64ArrayAttr(op.attributes[name]))
+def _linear_id() -> Expression:
+    """Number of the workgroup in its launch, x fastest; llvm-cpu launches along x alone."""
+    z = apply("mul", 64, WorkgroupCount(1), WorkgroupId(2))
+    rows = apply("add", 64, WorkgroupId(1), z)
+    return apply("add", 64, WorkgroupId(0), apply("mul", 64, WorkgroupCount(0), rows))
+
+
+def _product(factors: list[Expression]) -> Expression:
+    return reduce(lambda a, b: apply("mul", 64, a, b), factors)
+
+
+def _fastest_first(op: ir.Operation) -> list[int]:
+    """Positions of the induction variables by what they are mapped to: x, y, z, z:1, ..."""
+    names = [_MAPPING.search(str(each)) for each in ir.ArrayAttr(op.attributes["mapping"])]
+    keys = [(each[1], int(each[2] or 0)) if each else ("", 0) for each in names]
+    return sorted(range(len(keys)), key=keys.__getitem__)
+
+
+def _bounds(control: Control, op: ir.Operation) -> list[list[Expression]]:
+    """Lower bounds, upper bounds and steps; the operands stand for the dynamic ones, in order."""
+    operands = iter(op.operands)
+    return [
+        [
+            control.reader.read(next(operands)) if value == _DYNAMIC else Constant(value)
+            for value in ir.DenseI64ArrayAttr(op.attributes[f"static{name}"])
+        ]
+        for name in ("LowerBound", "UpperBound", "Step")
+    ]
 
 
 _READERS: Final = {"scf.for": _for, "scf.while": _while, "scf.if": _if, FORALL: _forall}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -101,3 +102,30 @@ def test_a_compile_that_ends_before_the_kernels_says_so(run: Run) -> None:
     result = run("compile", DYNAMIC, *CPU, *flags)
     assert result.returncode == 0
     assert b"--compile-to=flow leaves it out" in result.stderr
+
+
+FAULTY = """
+import sys
+from xpu_shark.compiler import main
+from xpu_shark.passes.instrument import loop_probes
+
+def fail(self, module, analysis):
+    raise RuntimeError("planted")
+
+loop_probes.LoopProbes.run = fail
+sys.exit(main.main(sys.argv[1:]))
+"""
+
+
+def test_a_fault_of_ours_is_one_line_and_the_stock_result(
+    iree_compile: Run, tmp_path: Path
+) -> None:
+    args = ("compile", DYNAMIC, *CPU, "--xpu-instrument=loop", "-o", "ours")
+    command = [sys.executable, "-c", FAULTY, *args]
+    child = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    fault, decision = child.stderr.splitlines()
+    assert "pass xpu-loop-probes failed" in fault
+    assert "planted" in fault
+    assert decision == "xpu-shark: warning: compiled without probes"
+    assert iree_compile(DYNAMIC, *CPU, "-o", "theirs").returncode == 0
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()

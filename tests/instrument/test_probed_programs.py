@@ -33,6 +33,7 @@ def plan_and_runs(ran: Ran) -> tuple[Plan, list[WorkgroupRun]]:
 
 CASES = [
     ("dynamic_mlp.mlir", ROWS, 1),
+    ("two_tile_dims.mlir", ("197x32xf32=1", "32x192xf32=1"), 1),
     ("ragged_sums.mlir", RAGGED, 2),
     ("folded_weights.mlir", ("4x8xf32=1",), 1),
 ]

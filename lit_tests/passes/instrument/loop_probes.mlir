@@ -8,7 +8,7 @@ module {
       builtin.module {
         // Loops between constants, outer induction variables and the workgroup's id are in the
         // plan and have no probe. The cycle counter is read at the start (both halves), at the
-        // end, and in the outer loop, whose iterations hold 16 inner ones.
+        // end, and in the outer loop, whose iterations hold 600 inner ones of two operations.
         // CHECK-LABEL: func.func @known
         // CHECK-SAME: {\22type\22:\22for\22,\22number\22:0,\22lower\22:[\22c\22,0],\22upper\22:[\22c\22,64],\22step\22:[\22c\22,8],\22body\22:[{\22type\22:\22stamp\22,\22site\22:2,\22loop\22:0}
         // CHECK-SAME: \22upper\22:[\22op\22,\22add\22,64,{{\[\[}}\22iv\22,0],[\22id\22,1]{{\]\]}}
@@ -33,7 +33,7 @@ module {
           %c0 = arith.constant 0 : index
           %c1 = arith.constant 1 : index
           %c8 = arith.constant 8 : index
-          %c16 = arith.constant 16 : index
+          %c600 = arith.constant 600 : index
           %c64 = arith.constant 64 : index
           %site = hal.interface.constant.load layout(#layout) ordinal(0) : i32
           %ring = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<1052672xi8>
@@ -41,7 +41,7 @@ module {
           %y = hal.interface.workgroup.id[1] : index
           scf.for %i = %c0 to %c64 step %c8 {
             %end = arith.addi %i, %y : index
-            scf.for %j = %c0 to %c16 step %c1 {
+            scf.for %j = %c0 to %c600 step %c1 {
               func.call @work(%j) : (index) -> ()
             }
             scf.for %j = %i to %end step %c1 {
