@@ -17,7 +17,7 @@ from xpu_shark.passes.annotate.report_limits import settings
 from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator.evaluate import simulate
 from xpu_shark.simulator.result import Dispatch, Finding
-from xpu_shark.simulator.simulate import run_bound
+from xpu_shark.simulator.simulate import time_ps
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.variation import moved
 from xpu_shark.simulator.workload import Workload
@@ -111,8 +111,8 @@ def _time(
     total = 0
     for item in dispatches:
         if item.run is not None:
-            run = item.run
+            time = item.run.time_ps
             if target is not None:
-                run = run_bound(bound(item, workload, analysis), item.run.plan, target)
-            total += run.time_ps * item.launches
+                time = time_ps(bound(item, workload, analysis), item.run.plan, target)
+            total += time * item.launches
     return total

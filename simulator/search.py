@@ -44,10 +44,12 @@ def search(
     *,
     tilings: Iterable[Tiling] | None = None,
     executor: Executor | None = None,
+    most: int = MOST_SIMULATED,
 ) -> list[Candidate]:
     """Simulated candidates, fastest first; `start` and `extra` are always among them.
 
-    `tilings` are the others to consider (default: `space`). `executor` runs the simulations (a
+    `tilings` are the others to consider (default: `space`), of which at most `most` are
+    simulated. `executor` runs the simulations (a
     process pool, or a cluster's executor); without one they run here. Deterministic: candidates
     are simulated in batches of a fixed size, so what is pruned does not depend on the number of
     workers or on who finishes first, and ties go to the candidate that was proposed first.
@@ -55,7 +57,7 @@ def search(
     always = list(dict.fromkeys([start, *extra]))
     found = _simulate(kernel, target, always, executor)
     others = space(kernel, target, start) if tilings is None else tilings
-    for batch in _batches(_ranked(kernel, target, always, others)):
+    for batch in _batches(_ranked(kernel, target, always, others)[:most]):
         best = min(candidate.run.time_ps for candidate in found)
         promising = [t for t in batch if least_ps(lower(kernel, t, target)) < best]
         found += _simulate(kernel, target, promising, executor)
@@ -65,12 +67,12 @@ def search(
 def _ranked(
     kernel: BoundKernel, target: Target, always: list[Tiling], others: Iterable[Tiling]
 ) -> list[Tiling]:
-    """Other tilings that fit, least estimate first, as many as are worth a simulation."""
+    """Other tilings that fit, least estimate first."""
     rest = [tiling for tiling in dict.fromkeys(others) if tiling not in always]
     scored = [(estimate(kernel, tiling, target), tiling) for tiling in rest]
     fitting = [(score.time_ps, tiling) for score, tiling in scored if score.fits]
     fitting.sort(key=lambda pair: pair[0])
-    return [tiling for _, tiling in fitting[:MOST_SIMULATED]]
+    return [tiling for _, tiling in fitting]
 
 
 def _simulate(
@@ -86,12 +88,14 @@ def _batches(tilings: list[Tiling]) -> Iterator[list[Tiling]]:
         yield tilings[first : first + BATCH]
 
 
-def space(kernel: BoundKernel, target: Target, start: Tiling) -> Iterator[Tiling]:
+def space(
+    kernel: BoundKernel, target: Target, start: Tiling, most_axes: int = MOST_AXES
+) -> Iterator[Tiling]:
     """Tilings around `start`: each of the largest axes a half, once, twice or whole, in every
     order of the loops (up to three)."""
     steps = granules(kernel, target)
     extents = [max(axis.extent, 1) for axis in kernel.axes]
-    axes = sorted(range(len(extents)), key=lambda axis: (-extents[axis], axis))[:MOST_AXES]
+    axes = sorted(range(len(extents)), key=lambda axis: (-extents[axis], axis))[:most_axes]
     choices = [_sizes(start.tile[axis], extents[axis], steps[axis]) for axis in axes]
     for sizes in product(*choices):
         tile = list(start.tile)

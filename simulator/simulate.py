@@ -65,6 +65,11 @@ def simulate_kernel(
     return msgspec.structs.replace(result, note=note) if note else result
 
 
+def time_ps(kernel: BoundKernel, tiling: Tiling, target: Target) -> int:
+    """Only the time of `run_bound`: for comparing many targets."""
+    return run(lower(kernel, tiling, target)).time_ps
+
+
 def run_bound(
     kernel: BoundKernel, tiling: Tiling, target: Target, *, fold: bool = True
 ) -> KernelRun:

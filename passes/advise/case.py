@@ -9,7 +9,7 @@ from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.result import Dispatch
-from xpu_shark.simulator.simulate import KernelRun, run_bound
+from xpu_shark.simulator.simulate import KernelRun, time_ps
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.variation import moved
 from xpu_shark.simulator.workload import Workload
@@ -23,13 +23,13 @@ class Case:
     kernel: BoundKernel
     run: KernelRun
     target: Target
+    thorough: bool = True  # whether a search may take its time
 
     @cached_property
     def moved(self) -> tuple[tuple[Target, int], ...]:
         """The dispatch's time, with the tiles it has, on every moved target."""
         return tuple(
-            (target, run_bound(self.kernel, self.run.plan, target).time_ps)
-            for target in moved(self.target)
+            (target, time_ps(self.kernel, self.run.plan, target)) for target in moved(self.target)
         )
 
 

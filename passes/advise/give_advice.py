@@ -20,7 +20,7 @@ from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
 
 LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
 # Dispatches of one function that are looked at, those with most time above their bound first.
-MOST_DISPATCHES: dict[Effort, int] = {"low": 0, "default": 3, "high": 64}
+MOST_DISPATCHES: dict[Effort, int] = {"low": 0, "default": 2, "high": 64}
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
     assert analysis.workload is not None
     assert dispatch.run is not None
     kernel = bound(dispatch, analysis.workload, analysis)
-    return Case(dispatch, kernel, dispatch.run, analysis.target)
+    thorough = analysis.effort == "high"
+    return Case(dispatch, kernel, dispatch.run, analysis.target, thorough)
 
 
 def _finding(

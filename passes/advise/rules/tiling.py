@@ -24,6 +24,9 @@ from xpu_shark.simulator.tiling import TILERS
 
 NAME = "tiling"
 CATEGORY = "xpu-shark.tiling"
+# (axes whose tile is varied, tilings simulated)
+QUICK = (2, 6)
+THOROUGH = (4, 24)
 WORTH_SEARCHING = 1.05  # times the bound; closer than this there is nothing to find
 
 
