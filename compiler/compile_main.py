@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from xpu_shark.compiler import errors, flags, outputs, pass_registry, probing, stock
+from xpu_shark.compiler import errors, flags, outputs, pass_registry, probing, stock, supervise
 from xpu_shark.compiler.errors import UsageError
 from xpu_shark.compiler.flags import Options
 from xpu_shark.compiler.iree_flags import StockOnly, expand_response_files
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xpu_shark.compiler.session import CompileSession
 
 DEFAULT_FILTER: Final = "xpu-shark.*"
+_REFUSED: Final = "refused"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,17 +33,15 @@ def main(argv: Sequence[str]) -> int:
         pass_registry.check(options.passes)
     from xpu_shark.compiler.pipeline import repeatable_stdin
 
-    refused = False
     with repeatable_stdin(theirs):
-        try:
-            code = _compile(theirs, options)
-        except Refused:
-            refused = True
-    if refused:
+        result = supervise.run(lambda: _compile(theirs, options))
+    if isinstance(result, int):
+        return result
+    if isinstance(result, supervise.Crash):
+        return supervise.without(theirs, result)
+    if result == _REFUSED:
         probing.compile_without(ours, theirs)
-    if code is None:
-        stock.become(theirs)
-    return code
+    stock.become(theirs)
 
 
 def check_regex(pattern: str) -> None:
@@ -54,14 +53,17 @@ def check_regex(pattern: str) -> None:
             raise UsageError(f"--remarks-filter={pattern}: not a regex: {problem}") from problem
 
 
-def _compile(args: Sequence[str], options: Options) -> int | None:
-    """Exit code of the compile, or None where the stock compiler has to do it (again)."""
+def _compile(args: Sequence[str], options: Options) -> int | str | None:
+    """Exit code of the compile, None where the stock compiler has to do it (again), or the word
+    for a backend that takes no probes."""
     try:
         return _run(args, options)
     except StockOnly as reason:
         if str(reason):
             errors.warning(reason)
-    except (UsageError, Refused):
+    except Refused:
+        return _REFUSED
+    except UsageError:
         raise
     except Exception as problem:  # any defect of ours: reported, and the build goes on
         errors.fault("analysis failed, compiling without it", problem)

@@ -38,7 +38,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     if _same(case, best):
         return
     yield Proposal(
-        condition=f"tile {sizes(case, case.run.plan)}",
+        condition=f"{_whose(case)}tile {sizes(case, case.run.plan)}",
         suggestion=f"tile {sizes(case, best)} {config(case, best)}".strip(),
         launches=((case.kernel, best),),
         confidence="medium" if _cuts_reduction(case, best) else "high",
@@ -58,6 +58,11 @@ def sizes(case: Case, tiling: Tiling) -> str:
     text = f"[{', '.join(map(str, tiling.tile))}]"
     looped = [a for a in tiling.order if tiling.tile[a] < case.kernel.axes[a].extent]
     return text if len(looped) < 2 else f"{text} loops {looped}"
+
+
+def _whose(case: Case) -> str:
+    """A tile that the user fixed is theirs to change: the advice says that it is."""
+    return "the pinned " if any(nest.pinned for nest in case.kernel.nests) else ""
 
 
 def _same(case: Case, tiling: Tiling) -> bool:

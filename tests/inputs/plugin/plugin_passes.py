@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -133,3 +135,13 @@ class Rename(ModulePass):
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
         for op in ops(module, "util.func"):
             op.attributes["sym_name"] = ir.StringAttr.get("renamed_by_a_pass", module.context)
+
+
+@dataclass(frozen=True)
+class Crash(ModulePass):
+    """Ends the process as a bad memory access does."""
+
+    name: ClassVar = "test-crash"
+
+    def run(self, module: ir.Operation, analysis: Analysis) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
