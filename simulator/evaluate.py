@@ -248,7 +248,7 @@ class _FunctionWalk:
             times += [
                 (i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items
             ]
-            if any(row[1] for row in times):  # the host hands the work over once
+            if runs:  # the host hands kernels over once; collectives are timed on the devices
                 submit = submit_ps(self.runner.settings.target)
                 times.append((1, submit, 0, submit))
             totals = [sum(row[0] * row[column] for row in times) for column in (1, 2, 3)]
