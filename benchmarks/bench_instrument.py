@@ -1,10 +1,11 @@
 """What probes cost: time of a run, and events against probing every loop.
 
-    python benchmarks/bench_instrument.py [--runs=7] [FILE ...]
+    python benchmarks/bench_instrument.py [--runs=11] [FILE ...]
 
 Each program is compiled plain, with --xpu-instrument=workgroup and with =loop. Runs of the three
 alternate, on one thread, so that CPU time is the time of the program whatever else the machine
-does; medians are compared. Events are those of one call; "iterations" is what probing every
+does; medians are compared, and "spread" is half the quartile range of the plain runs: a
+difference below it says nothing. Events are those of one call; "iterations" is what probing every
 loop would report, counted by reconstructing them. Programs have static inputs only. Exit code 1
 if a limit is missed.
 """
@@ -18,7 +19,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Final
 
 from child import CPU_FLAGS, IREE_COMPILE, XPU_SHARK, run
@@ -46,10 +47,11 @@ _INPUT: Final = re.compile(r"%input\d+: tensor<([^>]*)>")
 
 @dataclass(frozen=True)
 class Row:
-    """Median milliseconds by mode; events of one call with loop probes, and iterations."""
+    """Median milliseconds by mode, spread as a share of the median; events of one call with loop probes, and iterations."""
 
     name: str
     times_ms: dict[str, float]
+    spread: float
     events: int
     iterations: int
 
@@ -63,12 +65,12 @@ class Row:
         plain, *probed = (self.times_ms[mode] for mode in MODES)
         parts = "".join(f"{each:>11.2f}{100 * (each / plain - 1):>+7.1f} %" for each in probed)
         counts = f"{self.events:>10}{self.iterations:>12}{self.events / self.iterations:>8.3f}"
-        return f"{self.name:<40}{plain:>9.2f}{parts}{counts}  {' '.join(self.faults()) or 'ok'}"
+        return f"{self.name:<40}{plain:>9.2f}{100 * self.spread:>7.1f} %{parts}{counts}  {' '.join(self.faults()) or 'ok'}"
 
 
 def main() -> int:
     args = _arguments()
-    head = f"{'program':<40}{'plain ms':>9}{'workgroup ms':>20}{'loop ms':>20}"
+    head = f"{'program':<40}{'plain ms':>9}{'spread':>9}{'workgroup ms':>20}{'loop ms':>20}"
     print(f"{head}{'events':>10}{'iterations':>12}{'share':>8}")
     bad = False
     for path in args.files:
@@ -83,11 +85,15 @@ def measure(path: Path, runs: int) -> Row:
         modules = {mode: _compile(path, mode, folder) for mode in MODES}
         given = _inputs(modules["plain"])
         times: dict[str, list[float]] = {mode: [] for mode in MODES}
-        for _ in range(runs):
-            for mode, module in modules.items():
-                times[mode].append(_time_ms(module, given))
+        for number in range(runs):
+            turn = number % len(MODES)
+            for mode in MODES[turn:] + MODES[:turn]:  # none is always the first
+                times[mode].append(_time_ms(modules[mode], given))
         events, iterations = _events(modules["loop"], given, folder)
-    return Row(path.stem, {mode: median(each) for mode, each in times.items()}, events, iterations)
+    medians = {mode: median(each) for mode, each in times.items()}
+    low, _, high = quantiles(times["plain"], n=4)
+    spread = (high - low) / 2 / medians["plain"]
+    return Row(path.stem, medians, spread, events, iterations)
 
 
 def _compile(path: Path, mode: str, folder: str) -> str:
@@ -143,7 +149,7 @@ def _events(module: str, given: list[str], folder: str) -> tuple[int, int]:
 def _arguments() -> argparse.Namespace:
     known = [PROGRAMS / name for name in DEFAULT if (PROGRAMS / name).exists()]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--runs", type=int, default=11)
     example = ROOT / "examples" / "transformer_block.mlir"
     parser.add_argument("files", nargs="*", default=known or [example])
     return parser.parse_args()
