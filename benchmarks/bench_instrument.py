@@ -47,7 +47,10 @@ _INPUT: Final = re.compile(r"%input\d+: tensor<([^>]*)>")
 
 @dataclass(frozen=True)
 class Row:
-    """Median milliseconds by mode, spread as a share of the median; events of one call with loop probes, and iterations."""
+    """Median milliseconds by mode, and the plain runs' spread as a share of theirs.
+
+    `events` are those of one call with loop probes, `iterations` what they stand for.
+    """
 
     name: str
     times_ms: dict[str, float]
@@ -65,7 +68,8 @@ class Row:
         plain, *probed = (self.times_ms[mode] for mode in MODES)
         parts = "".join(f"{each:>11.2f}{100 * (each / plain - 1):>+7.1f} %" for each in probed)
         counts = f"{self.events:>10}{self.iterations:>12}{self.events / self.iterations:>8.3f}"
-        return f"{self.name:<40}{plain:>9.2f}{100 * self.spread:>7.1f} %{parts}{counts}  {' '.join(self.faults()) or 'ok'}"
+        first = f"{self.name:<40}{plain:>9.2f}{100 * self.spread:>7.1f} %"
+        return f"{first}{parts}{counts}  {' '.join(self.faults()) or 'ok'}"
 
 
 def main() -> int:
