@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel
-from xpu_shark.simulator.nest_cost import FREE, matrix_element
+from xpu_shark.simulator.nest_cost import FREE, matrix_element, times
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.units import matrix, vector
 from xpu_shark.simulator.units.launch import launch_ps
@@ -38,9 +38,9 @@ def bounds(kernel: BoundKernel, target: Target) -> Bounds:
     least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / rate)
     cycles = {"matrix": 0.0, "vector": 0.0}
     for nest in kernel.nests:
-        points = nest.points * nest.trips
         element = matrix_element(target, nest.contraction)
         for work in nest.work:
+            points = times(work, nest.extents, nest.points) * nest.trips
             if element is not None and work.kind == "madd":
                 rate = matrix.macs_per_cycle(target, element)
                 cycles["matrix"] += points * work.count / rate

@@ -13,7 +13,7 @@ from xpu_shark.simulator.footprint import REMEMBERED, region
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.units import matrix, vector
 from xpu_shark.simulator.units.cost import Cost
-from xpu_shark.simulator.workload import Contraction
+from xpu_shark.simulator.workload import Contraction, Work
 
 FREE = frozenset({"index"})  # address arithmetic: done by address generators
 
@@ -72,9 +72,18 @@ def _ops(
     return Op("vector", vector.work_cost(target, counts)), product
 
 
+def times(work: Work, extents: Sequence[int], points: int) -> int:
+    """How often `work` is done in loops of `extents` that execute their body `points` times."""
+    return points if work.loops is None else min(points, prod(extents[: work.loops]))
+
+
 def _on_vector(nest: BoundNest, target: Target, tile: Sequence[int]) -> Cost:
     points = _points(nest, tile)
-    counts = {key: count * points for key, count in _vector_work(nest).items()}
+    counts: dict[tuple[str, str], int] = {}
+    for work in nest.work:
+        if work.kind not in FREE:
+            key = (work.kind, work.element)
+            counts[key] = counts.get(key, 0) + work.count * times(work, tile, points)
     innermost = tile[-1] if tile else 1
     padded = vector.padded(target.vector, points, min(innermost, points))
     return vector.work_cost(target, counts, points=max(points, 1), padded_points=padded)

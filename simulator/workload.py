@@ -64,11 +64,16 @@ class Dim(Struct, frozen=True, kw_only=True):
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """`count` operations of one kind a point: madd, add, mul, max, compare, exp, convert, ..."""
+    """`count` operations of one kind a point: madd, add, mul, max, compare, exp, convert, ...
+
+    With `loops`, the operands vary with that many leading loop dims only: compilers move such
+    work out of the loops inside, so it is done once a point of those dims.
+    """
 
     kind: str
     element: str
     count: int = 1
+    loops: int | None = None
 
 
 class Contraction(Struct, frozen=True, kw_only=True):

@@ -58,7 +58,8 @@ def _nest(nest: Nest) -> Iterator[str]:
     yield from (f"  read {_access(access)}" for access in nest.reads)
     yield from (f"  write {_access(access)}" for access in nest.writes)
     for work in nest.work:
-        yield f"  work {work.count} {work.kind} {work.element}"
+        outside = "" if work.loops is None else f" in {work.loops} outer loops"
+        yield f"  work {work.count} {work.kind} {work.element}{outside}"
     if nest.contraction is not None:
         yield f"  contraction {_contraction(nest.contraction)}"
     for level in nest.tiles:

@@ -8,7 +8,7 @@ sin, pow, index. `index` is address arithmetic. Ops that only name a value cost 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 
 from iree.compiler import ir
 
@@ -86,6 +86,8 @@ FREE = frozenset(
         *("iree_codegen.index_hint", "ub.poison", "builtin.unrealized_conversion_cast"),
     )
 )
+_CONSTANTS = frozenset(("arith.constant", "math.constant", "complex.constant"))
+_VARYING = frozenset(("linalg.index", "iree_linalg_ext.index", "tensor.extract", "memref.load"))
 _WIDENING = frozenset(("arith.extf", "arith.extsi", "arith.extui"))
 _CAST = _WIDENING | {"arith.truncf", "arith.trunci"}
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli", "complex.add": "complex.mul"}
@@ -101,14 +103,20 @@ def body_ops(block: ir.Block) -> Iterator[ir.Operation]:
                 yield from body_ops(inner)
 
 
-def count_work(block: ir.Block, fused: Container[ir.Value] = ()) -> tuple[Work, ...]:
+def count_work(
+    block: ir.Block, fused: Container[ir.Value] = (), reach: Mapping[ir.Value, int] | None = None
+) -> tuple[Work, ...]:
     """Work of one execution of `block`, kinds in order of appearance.
 
     `fused` holds the results of multiplications that `accumulation` found to be half of a
-    multiply-add. Raises `KeyError` with the op's name where there is no kind for it.
+    multiply-add. `reach` says for each argument of the block how many leading loops it varies
+    with, counting up to the innermost of them; the work of ops that no loop inside moves is told
+    apart. Raises `KeyError` with the op's name where there is no kind for it.
     """
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str, int | None]] = Counter()
+    inside = None if reach is None else dict(reach)
     for op in body_ops(block):
+        loops = None if inside is None else _depth(op, inside)
         if op.name in FREE or (op.name in _SUMS.values() and op.results[0] in fused):
             continue
         element = _element(op)
@@ -116,10 +124,33 @@ def count_work(block: ir.Block, fused: Container[ir.Value] = ()) -> tuple[Work, 
         if op.name in _SUMS and any(_strip(value) in fused for value in op.operands):
             kinds = {"madd": 4 if op.name == "complex.add" else 1}
         for kind, count in kinds.items():
-            counts[kind, element] += count
+            counts[kind, element, loops] += count
     return tuple(
-        Work(kind=kind, element=element, count=count) for (kind, element), count in counts.items()
+        Work(kind=kind, element=element, count=count, loops=loops)
+        for (kind, element, loops), count in counts.items()
     )
+
+
+def _depth(op: ir.Operation, reach: dict[ir.Value, int]) -> int | None:
+    """Leading loops that `op` varies with, None for all; its results are added to `reach`."""
+    if op.name in _VARYING or list(op.regions):
+        return None
+    depths = [_reach(value, reach) for value in op.operands]
+    known = [depth for depth in depths if depth is not None]
+    if len(known) < len(depths):
+        return None
+    depth = max(known, default=0)
+    reach.update((result, depth) for result in op.results)
+    return depth
+
+
+def _reach(value: ir.Value, reach: dict[ir.Value, int]) -> int | None:
+    """What is computed outside the body does not vary; what is inside and not known does."""
+    if value in reach:
+        return reach[value]
+    if isinstance(value, ir.BlockArgument):
+        return None
+    return 0 if value.owner.operation.name in _CONSTANTS else None
 
 
 def accumulation(block: ir.Block, result: int, accumulator: ir.BlockArgument) -> ir.Value | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
@@ -55,7 +55,7 @@ def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
         return
     reads, order = read_inputs(builder, parts)
     product, contraction = _contraction(parts, order)
-    work = count(parts.block, (product,) if product is not None else ())
+    work = count(parts.block, (product,) if product is not None else (), _reach(parts))
     reads += _gathers(builder, parts)
     reads += read_previous(builder, parts)
     writes = write_outputs(builder, parts)
@@ -160,10 +160,23 @@ def write_outputs(builder: KernelBuilder, parts: Structured) -> list[Access]:
     ]
 
 
-def count(block: ir.Block, fused: Sequence[ir.Value] = ()) -> tuple[Work, ...]:
+def _reach(parts: Structured) -> dict[ir.Value, int]:
+    """Inputs that do not vary with the innermost loop, with the loops that they vary with."""
+    reach: dict[ir.Value, int] = {}
+    for operand in parts.inputs:
+        dims = {dim for index in parts.positions[operand] for dim, _ in index.terms}
+        loops = max(dims, default=-1) + 1
+        if loops < len(parts.dims):
+            reach[parts.argument(operand)] = loops
+    return reach
+
+
+def count(
+    block: ir.Block, fused: Sequence[ir.Value] = (), reach: Mapping[ir.Value, int] | None = None
+) -> tuple[Work, ...]:
     """`count_work`, an op without a kind being `Unreadable`."""
     try:
-        return count_work(block, fused)
+        return count_work(block, fused, reach)
     except KeyError as error:
         raise Unreadable(f"no cost for {error.args[0]} in a body") from error
 
