@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0, 1 for errors or unmet expectations, 2 for a bad argument."""
     try:
         ours, theirs = flags.split(sys.argv[1:] if argv is None else argv)
-        args = _parser().parse_args(theirs)
+        args = _parse(theirs)
         check_regex(args.remarks_filter)
         code = _run(args, flags.options(ours, DEFAULT_TARGET))
         sys.stdout.flush()
@@ -37,6 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader (FileCheck, head) has seen enough
         errors.close_stdout()
         return 1
+
+
+def _parse(args: Sequence[str]) -> argparse.Namespace:
+    """The checked arguments; help is written out here, where a reader that left is noticed."""
+    try:
+        return _parser().parse_args(args)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
 
 
 def _run(args: argparse.Namespace, options: Options) -> int:
