@@ -85,6 +85,7 @@ def _finding(
         category=fusion.CATEGORY,
         function=group.function,
         dispatch=first.name,
+        others=group.names[1:],
         location=first.locations[0] if first.locations else "",
         state="active" if min(ratios) >= MIN_GAIN else "indeterminate",
         condition=f"{len(group.before)} dispatches: {', '.join(group.names)}",

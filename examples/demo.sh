@@ -10,7 +10,7 @@ out=build/demo.vmfb
 log=build/demo.log
 
 flags=(--iree-hal-target-device=local --iree-hal-local-target-device-backends=llvm-cpu
-  --iree-llvmcpu-target-cpu=generic --xpu-target=$target)
+  --iree-llvmcpu-target-cpu=generic --xpu-target=$target --xpu-effort=high)
 
 # Continuation lines are indented, so that each remark's place stands out.
 wrap() {
@@ -21,13 +21,13 @@ wrap() {
 
 mkdir -p build
 echo "Compiling $model (one transformer block, 128 tokens, bf16) for this CPU,"
-echo "and asking what would limit it on the accelerator $target:"
+echo "and asking what would limit it on the accelerator $target, and what would be faster there:"
 echo
 printf '  %s' "xpu-shark compile $model -o $out"
 printf ' \\\n    %s' "${flags[@]}"
 echo
 echo
-echo "The build log, a remark for each distinct dispatch, longest total time first:"
+echo "The build log: a remark for each distinct dispatch, longest total time first, then advice:"
 echo
 "$shark" compile "$model" -o "$out" "${flags[@]}" 2>&1 | tee "$log" | wrap
 echo

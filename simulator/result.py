@@ -89,6 +89,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     category: str
     function: str
     dispatch: str
+    others: tuple[str, ...] = ()  # dispatches that the change concerns besides `dispatch`
     location: str
     state: str
     condition: str

@@ -11,11 +11,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "simulator"))
 from kernels import elementwise, matmul
 
 from xpu_shark.passes.advise.case import Case
+from xpu_shark.passes.advise.give_advice import budget
 from xpu_shark.passes.advise.prove import prove
 from xpu_shark.passes.advise.rules import RULES, precision, split_reduction, tiling
 from xpu_shark.passes.advise.rules.split_reduction import split_kernel
 from xpu_shark.simulator.bind import bind
-from xpu_shark.simulator.result import Dispatch
+from xpu_shark.simulator.result import Dispatch, Finding
 from xpu_shark.simulator.simulate import simulate_kernel
 from xpu_shark.simulator.target import load
 from xpu_shark.simulator.variation import moved, relaxed
@@ -123,3 +124,41 @@ def test_moved_targets_cover_both_ends_of_every_range() -> None:
     target = load("a100")
     rates = {each.memory[0].bytes_per_s / target.memory[0].bytes_per_s for each in moved(target)}
     assert rates == {1 - target.uncertainty.bandwidth, 1.0, 1 + target.uncertainty.bandwidth}
+
+
+def finding(saved: int, dispatch: str, *others: str, state: str = "active") -> Finding:
+    run = case(matmul(4, 4, 4), "tiny").run
+    return Finding(
+        id=f"{dispatch}{saved}",
+        rule="tiling",
+        category="xpu-shark.tiling",
+        function="main",
+        dispatch=dispatch,
+        others=others,
+        location="",
+        state=state,
+        condition="",
+        measured="",
+        speedup=1.5,
+        speedup_low=1.4,
+        speedup_high=1.6,
+        saved_ps=saved,
+        share=0.1,
+        suggestion="",
+        confidence="high",
+        before=(run,),
+        after=(run,),
+    )
+
+
+def test_suggestions_for_one_dispatch_share_one_budget() -> None:
+    both = [finding(50, "a"), finding(80, "a"), finding(30, "b")]
+    assert budget(both) == 80 + 30
+
+
+def test_a_fusion_uses_up_every_dispatch_that_it_joins() -> None:
+    assert budget([finding(100, "a", "b"), finding(60, "b"), finding(20, "c")]) == 100 + 20
+
+
+def test_what_is_not_certain_is_not_promised() -> None:
+    assert budget([finding(100, "a", state="indeterminate"), finding(7, "a")]) == 7
