@@ -104,7 +104,10 @@ class Residency:
 
     def _operand_bytes(self) -> tuple[int, int, int]:
         """Bytes of operands that stay all the time, and of one tile of each that changes with a
-        loop: inputs, then results."""
+        loop: inputs, then results. What is added to a product's result goes straight to the
+        registers that hold the result, where there are any."""
+        product = any(nest.contraction is not None for nest in self.kernel.nests)
+        registers = product and self.target.register_bytes > 0
         fixed: dict[object, int] = {}
         inputs: dict[object, int] = {}
         results: dict[object, int] = {}
@@ -113,7 +116,8 @@ class Residency:
             for access, written in accesses(nest):
                 if self.moves(number, access, written=written):
                     level = level_of(self.kernel, nest, access, phase.loops)
-                    moving = results if written else inputs
+                    beside = registers and nest.contraction is None
+                    moving = results if written or beside else inputs
                     group = moving if level or self.target.execution == "waves" else fixed
                     key = (access.tensor, written, *depends_on(nest, access))
                     size = self._bytes(nest, access, set(phase.loops[:level]))

@@ -36,7 +36,7 @@ def choose(kernel: BoundKernel, target: Target, mode: str) -> Tiling:
     if nest is not None and (
         nest.pinned or (mode == "ir" and kernel.backend in target.iree.backends)
     ):
-        return _from_ir(kernel, nest, PARALLEL_LEVELS[target.execution])
+        return _from_ir(kernel, nest, target)
     return TILERS[target.tiler](kernel, target)
 
 
@@ -46,10 +46,13 @@ def _configured(kernel: BoundKernel) -> BoundNest | None:
     return max(nests, key=lambda nest: (len(nest.tiles), nest.points), default=None)
 
 
-def _from_ir(kernel: BoundKernel, nest: BoundNest, parallel_levels: tuple[str, ...]) -> Tiling:
+def _from_ir(kernel: BoundKernel, nest: BoundNest, target: Target) -> Tiling:
+    """Where a core has registers of its own, the reduction step of a nest that is no product
+    only says how many elements a thread adds at a time: memory hands out the whole row."""
     levels = {level.name: level.sizes for level in nest.tiles}
     tile = [max(axis.extent, 1) for axis in kernel.axes]
-    for names, parallel in ((parallel_levels, True), (REDUCTION_LEVELS, False)):
+    steps = () if target.register_bytes and nest.contraction is None else REDUCTION_LEVELS
+    for names, parallel in ((PARALLEL_LEVELS[target.execution], True), (steps, False)):
         sizes = next((levels[name] for name in names if any(levels.get(name, ()))), ())
         for dim, size in enumerate(sizes[: len(nest.axes)]):
             if size and nest.parallel[dim] == parallel:
