@@ -54,7 +54,7 @@ def table(report: Report) -> Iterator[str]:
     for function in report.functions:
         dispatches = [d for d in report.dispatches if d.function == function.name]
         commands = [c for c in report.commands if c.function == function.name]
-        yield wording.function(function, len(dispatches), len(commands), report.target)
+        yield wording.function(function, len(dispatches), commands, report.target)
         if dispatches:
             yield f"  {'total':>9} {'each':>9} {'x':>6} {'bound':>6}  {'limit':<8} dispatch"
         for item in dispatches:

@@ -39,6 +39,9 @@ def main(argv: Sequence[str]) -> int:
     layout, theirs = _take_format(theirs)
     options = flags.options(ours)
     pass_registry.check(options.passes)
+    asked = any(arg.lstrip("-").startswith(("help", "version", "iree-hal-list")) for arg in theirs)
+    if not asked and not any(arg == "-" or not arg.startswith("-") for arg in theirs):
+        raise UsageError("simulate needs an input: a .mlir or .xputrace file, or - for stdin")
     if any(arg.endswith(".xputrace") for arg in theirs):
         return _simulate_trace(theirs, options, layout)
     if importlib.util.find_spec(_REPORT) is None:

@@ -43,6 +43,7 @@ class BoundNest(Struct, frozen=True, cache_hash=True):
     trips: int
     tiles: tuple[TileLevel, ...]
     pinned: bool
+    whole: bool
     location: str
 
     @property
@@ -124,6 +125,7 @@ def _bind_nest(
         evaluate(nest.trips, env),
         nest.tiles,
         nest.pinned,
+        nest.whole,
         nest.location,
     )
 

@@ -55,5 +55,7 @@ def _element(kernel: BoundKernel, nest: BoundNest) -> str:
     if nest.contraction is not None:
         pair = (nest.contraction.lhs_element, nest.contraction.rhs_element)
         return pair[0] if pair[0] == pair[1] else " by ".join(pair)
-    touched = [*nest.reads, *nest.writes]
+    # What a point-wise nest makes is what it is about: a mask or an index may come first.
+    results_first = all(nest.parallel)
+    touched = [*nest.writes, *nest.reads] if results_first else [*nest.reads, *nest.writes]
     return kernel.tensors[touched[0].tensor].element if touched else ""

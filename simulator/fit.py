@@ -32,3 +32,15 @@ def fit(kernel: BoundKernel, tiling: Tiling, target: Target) -> tuple[Tiling, st
         return tiling, f"{problem}{least}: simulated as if it fitted"
     fitting = msgspec.structs.replace(smaller, source=tiling.source)
     return fitting, f"{problem}: simulated with tile {list(smaller.tile)}"
+
+
+def pieces(kernel: BoundKernel, tiling: Tiling) -> str:
+    """One line where rows that a nest needs whole are cut (else empty)."""
+    for nest in kernel.nests:
+        for axis, free in zip(nest.axes, nest.parallel, strict=True):
+            extent, size = kernel.axes[axis].extent, tiling.tile[axis]
+            if nest.whole and not free and size < extent:
+                return (
+                    f"rows of {extent} are sorted in pieces of {size}: merging them is not counted"
+                )
+    return ""

@@ -12,7 +12,7 @@ from xpu_shark.simulator.bounds import Bounds, bounds
 from xpu_shark.simulator.describe import describe
 from xpu_shark.simulator.edges import Edges, edges
 from xpu_shark.simulator.engine import run
-from xpu_shark.simulator.fit import fit
+from xpu_shark.simulator.fit import fit, pieces
 from xpu_shark.simulator.lower import lower
 from xpu_shark.simulator.plan import Tiling, few_edges
 from xpu_shark.simulator.stalls import Attribution, attribute
@@ -60,7 +60,8 @@ def simulate_kernel(
         from xpu_shark.simulator.search import search  # search simulates: it imports this file
 
         return search(bound, target, tiling)[0].run
-    tiling, note = fit(bound, tiling, target)
+    tiling, problem = fit(bound, tiling, target)
+    note = "; ".join(filter(None, (problem, pieces(bound, tiling))))
     result = run_bound(bound, tiling, target, fold=fold)
     return msgspec.structs.replace(result, note=note) if note else result
 

@@ -19,6 +19,16 @@ Rate = Annotated[float, Meta(gt=0, le=1e18)]
 Cost = Annotated[float, Meta(ge=0, le=1e12)]
 TARGETS = Path(__file__).parent / "targets"
 PS_PER_S = 10**12
+# What no machine goes beyond: a figure past these is a slip of the pen.
+MOST_CORES = 10**6
+SLOWEST_HZ, FASTEST_HZ = 1e3, 1e12
+MOST_BURST = 2**20
+WIDTHS = (1, 2, 4, 6, 8, 16, 19, 32, 64, 128)  # bits of an element; tf32 counts as 32
+# Kinds of operation on the vector unit, as the bridge counts them, and `default` for the others.
+KINDS = frozenset(
+    "default madd add mul div rem int_div max compare select logic shift convert round exp log "
+    "sqrt rsqrt tanh erf sin cos pow index quantise".split()
+)
 
 
 class TargetError(ValueError):
@@ -234,8 +244,24 @@ def _decode(path: Path) -> Target:
 
 def _check(path: Path, target: Target) -> None:
     """What types cannot say; the first thing wrong is named."""
-    for problem in itertools.chain(_memory(target), _clock(target), _elements(target)):
+    for problem in itertools.chain(
+        _shape(target), _memory(target), _clock(target), _elements(target)
+    ):
         raise TargetError(f"target file {path}: {problem}")
+
+
+def _shape(target: Target) -> Iterator[str]:
+    """How work is laid out: the tiler exists, and several cores share it out in waves."""
+    from xpu_shark.simulator.tiling import TILERS  # tilers work on targets
+
+    if target.tiler not in TILERS:
+        yield f"tiler = {target.tiler!r} is not known (known: {', '.join(sorted(TILERS))})"
+    if target.execution == "sequential" and target.cores > 1:
+        yield f'execution = "sequential" is for one core, cores = {target.cores}: use "waves"'
+    if target.cores > MOST_CORES:
+        yield f"cores = {target.cores}, at most {MOST_CORES} make sense"
+    if not SLOWEST_HZ <= target.clock_hz <= FASTEST_HZ:
+        yield f"clock_hz = {target.clock_hz:g} is not between 1 kHz and 1 THz"
 
 
 def _memory(target: Target) -> Iterator[str]:
@@ -254,6 +280,8 @@ def _memory(target: Target) -> Iterator[str]:
         if near.name in [level.name for level in target.memory if level is not near]:
             yield f"memory name {near.name!r} is used twice"
     for level in target.memory:
+        if level.burst_bytes > MOST_BURST:
+            yield f"memory {level.name!r} has burst_bytes = {level.burst_bytes}, over {MOST_BURST}"
         if level.peak_bytes_per_s is not None and level.peak_bytes_per_s < level.bytes_per_s:
             yield f"memory {level.name!r} has peak_bytes_per_s below its bytes_per_s"
 
@@ -263,6 +291,11 @@ def _clock(target: Target) -> Iterator[str]:
         yield "sustained_clock_hz is above clock_hz"
     if "default" not in target.vector.cycles_per_op:
         yield "vector.cycles_per_op needs an entry named default"
+    for kind in target.vector.cycles_per_op:
+        if kind not in KINDS:
+            near = difflib.get_close_matches(kind, sorted(KINDS), n=1)
+            hint = f", did you mean {near[0]!r}?" if near else ""
+            yield f"vector.cycles_per_op has {kind!r}, which is no kind of operation{hint}"
 
 
 def _elements(target: Target) -> Iterator[str]:
@@ -290,7 +323,7 @@ def _element_keys(target: Target) -> Iterator[tuple[str, Iterable[str]]]:
 
 def _is_element(name: str) -> bool:
     try:
-        return bits(name) > 0
+        return bits(name) in WIDTHS
     except ValueError:
         return False
 

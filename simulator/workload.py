@@ -103,7 +103,8 @@ class TileLevel(Struct, frozen=True, kw_only=True):
 
 class Nest(Struct, frozen=True, kw_only=True):
     """One loop nest. `points` is the true number of body executions where it is not the product
-    of the extents (triangular or ragged bounds); `trips` repeats the whole nest."""
+    of the extents (triangular or ragged bounds); `trips` repeats the whole nest. A `whole` nest
+    (a sort) works on all of a reduction dim together, not piece by piece."""
 
     name: str
     dims: tuple[Dim, ...]
@@ -115,6 +116,7 @@ class Nest(Struct, frozen=True, kw_only=True):
     trips: int | Expr = 1
     tiles: tuple[TileLevel, ...] = ()
     pinned: bool = False
+    whole: bool = False
     location: str = ""
 
 

@@ -85,7 +85,7 @@ def remarks(report: Report) -> Iterator[Remark]:
     for function in report.functions:
         dispatches = [d for d in report.dispatches if d.function == function.name]
         commands = [c for c in report.commands if c.function == function.name]
-        yield _summary(function, len(dispatches), len(commands), report.target)
+        yield _summary(function, len(dispatches), commands, report.target)
         for item in dispatches:
             yield _dispatch(item, report.target)
         for number, command in enumerate(commands):
@@ -93,7 +93,7 @@ def remarks(report: Report) -> Iterator[Remark]:
                 yield _command(command, number, report.target)
 
 
-def _summary(function: Function, distinct: int, commands: int, target: str) -> Remark:
+def _summary(function: Function, distinct: int, commands: list[Command], target: str) -> Remark:
     times = {
         "Time": function.time_ps,
         "Bound": function.bound_ps,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function
 from xpu_shark.simulator.simulate import KernelRun
 
@@ -122,8 +124,8 @@ def no_function(target: str) -> str:
     return f"no function found, nothing to simulate on {target}"
 
 
-def function(item: Function, distinct: int, items: int, target: str) -> str:
-    """The summary line of one function."""
+def function(item: Function, distinct: int, items: Sequence[Command], target: str) -> str:
+    """The summary line of one function; `items` are what it does besides launching kernels."""
     if not item.dispatches and not items:
         return f"{item.name}: no dispatch found, nothing to simulate"
     launches = _count(item.launches, "launch")
@@ -141,6 +143,11 @@ def function(item: Function, distinct: int, items: int, target: str) -> str:
     if item.unmodelled:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in item.unmodelled)
         text += f", {item.dispatches - item.modelled} not ({reasons})"
+    if moves := [each for each in items if each.time_ps is not None]:
+        spent = sum((each.time_ps or 0) * each.launches for each in moves)
+        count = sum(each.launches for each in moves)
+        kinds = ", ".join(dict.fromkeys(each.kind for each in moves))
+        text += f"; {time(spent)} of it is {_count(count, 'command')} of the host ({kinds})"
     if item.unknown:
         names = ", ".join(item.unknown)
         text += f"; unknown: {names} (give --xpu-dim=NAME=N; a loop counts as one trip)"
@@ -184,7 +191,7 @@ def _places(item: Dispatch) -> str:
     """How often, and where else: remarks stand at the first place."""
     text = f"; {item.launches} launches" if item.launches > 1 else ""
     if item.per:
-        text += f" per trip of {', '.join(item.per)}"
+        text += f"; counted per trip of {', '.join(item.per)}"
     if len(item.locations) > 1:
         text += f"; at {', '.join(shorten(item.locations))}"
     return text

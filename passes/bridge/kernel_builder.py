@@ -171,10 +171,11 @@ class KernelBuilder:
         points: Size | None = None,
         loops: Sequence[int] | None = None,
         tiles: Sequence[TileLevel] | None = None,
+        whole: bool = False,
     ) -> None:
         """Append a nest for `op`; `loops`: which of the op's own loops its dims are (all).
 
-        `tiles` stands in for those of the op's `lowering_config`.
+        `tiles` stands in for those of the op's `lowering_config`; `whole` as in `Nest`.
         """
         dims = tuple(dims)
         pending, self._pending = self._pending, []
@@ -192,6 +193,7 @@ class KernelBuilder:
                 points=points,
                 trips=self.trips,
                 tiles=tuple(tiles),
+                whole=whole,
                 location=source_location(op.location),
             )
         )

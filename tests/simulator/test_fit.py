@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from kernels import matmul
+from kernels import elementwise, matmul
 
 from xpu_shark.simulator import target as targets
 from xpu_shark.simulator.bind import bind
@@ -12,6 +12,7 @@ from xpu_shark.simulator.fit import fit
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import simulate_kernel
 from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.workload import Dim
 
 TINY = targets.load("tiny")
 INNER = TINY.memory[-1]
@@ -52,3 +53,19 @@ def test_memory_too_small_for_any_tile_is_said_and_the_work_still_has_a_time() -
     assert run.time_ps >= run.bounds.bound_ps > 0
     assert "8 B available" in run.note
     assert run.note.endswith("simulated as if it fitted")
+
+
+def test_rows_that_are_sorted_in_pieces_say_that_merging_is_missing() -> None:
+    # Rows of 400 KB, 16 KiB of scratchpad: each is cut, and a sort needs it whole.
+    row = elementwise(8, 100_000, kind="compare")
+    dims = (row.nests[0].dims[0], Dim(extent=100_000, kind="reduction"))
+    nest = msgspec.structs.replace(row.nests[0], name="sort", dims=dims, whole=True)
+    run = simulate_kernel(msgspec.structs.replace(row, nests=(nest,)), {}, TINY)
+    assert run is not None
+    assert run.note.startswith("rows of 100000 are sorted in pieces of ")
+    small = elementwise(8, 100, kind="compare")
+    dims = (small.nests[0].dims[0], Dim(extent=100, kind="reduction"))
+    nest = msgspec.structs.replace(small.nests[0], name="sort", dims=dims, whole=True)
+    run = simulate_kernel(msgspec.structs.replace(small, nests=(nest,)), {}, TINY)
+    assert run is not None
+    assert run.note == ""

@@ -21,7 +21,7 @@ def read_sort(builder: KernelBuilder, op: ir.Operation) -> None:
     here = identity(len(shape))
     reads = [builder.read(array, here) for array in arrays]
     writes = [builder.write(target, here) for target in list(op.results) or arrays]
-    _emit_along(builder, op, shape, dim, reads, writes, log2_ceil(shape[dim]))
+    _emit_along(builder, op, shape, dim, reads, writes, log2_ceil(shape[dim]), whole=True)
 
 
 def read_topk(builder: KernelBuilder, op: ir.Operation) -> None:
@@ -93,15 +93,17 @@ def _emit_along(
     reads: Sequence[Access | None],
     writes: Sequence[Access],
     times: Size,
+    *,
+    whole: bool = False,
 ) -> None:
     """A nest whose body runs `times` for every element."""
     work = count(op.regions[0].blocks[0])
     if isinstance(times, int):
         work = tuple(Work(kind=w.kind, element=w.element, count=w.count * times) for w in work)
-        builder.emit(op, _dims(shape, dim), reads, writes, work if times else ())
+        builder.emit(op, _dims(shape, dim), reads, writes, work if times else (), whole=whole)
         return
     points = apply("mul", product(tuple(shape)), times)
-    builder.emit(op, _dims(shape, dim), reads, writes, work, points=points)
+    builder.emit(op, _dims(shape, dim), reads, writes, work, points=points, whole=whole)
 
 
 def _dims(shape: Sequence[Size], dim: int) -> tuple[Dim, ...]:
