@@ -28,6 +28,7 @@ class Crash:
 
 Result = int | str | Crash | None  # an exit code, a word for the caller, a crash, or None
 INTERRUPTED: Final = 130
+_PR_SET_PDEATHSIG: Final = 1  # of Linux's prctl
 _MEANT: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 
 
@@ -41,6 +42,7 @@ def run(work: Callable[[], Result]) -> Result:
     child = os.fork()
     if child == 0:
         os.close(reader)
+        _die_with_parent()
         _child(work, writer)
     os.close(writer)
     previous = signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGTERM))
@@ -87,17 +89,26 @@ def _child(work: Callable[[], Result], writer: int) -> None:
     ctypes.CDLL(None).exit(0)
 
 
+def _die_with_parent() -> None:
+    """A build tool that kills the parent outright must not leave the compile behind (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _wait(child: int, reader: int) -> tuple[str, int]:
-    """What the child wrote, and how it ended; an interrupt reaches it by itself."""
+    """What the child wrote, and how it ended. An interrupt of the parent ends the child too,
+    whether or not the terminal told both, and counts as the child's own."""
+    interrupted = False
     while True:
         try:
             with os.fdopen(os.dup(reader), "rb") as stream:
                 word = stream.read().decode()
             _, status = os.waitpid(child, 0)
             os.close(reader)
-            return word, status
+            return word, signal.SIGINT if interrupted else status
         except KeyboardInterrupt:
-            continue
+            interrupted = True
+            os.kill(child, signal.SIGTERM)
 
 
 def _result(word: str) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -55,3 +56,36 @@ def test_a_signal_that_somebody_meant_ends_the_build() -> None:
         return 0
 
     assert supervise.run(interrupted) == 128 + signal.SIGTERM
+
+
+SLOW = """
+import sys, time
+from xpu_shark.compiler import supervise
+def work():
+    print("started", flush=True)
+    time.sleep(60)
+    return 0
+sys.exit(supervise.run(work))
+"""
+
+
+def started() -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"started\n"
+    return process
+
+
+def test_an_interrupt_of_the_parent_alone_ends_the_compile() -> None:
+    with started() as process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == supervise.INTERRUPTED
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells a child of its parent's end")
+def test_a_killed_parent_leaves_no_compile_behind() -> None:
+    with started() as process:
+        process.kill()
+        process.wait(timeout=10)
+        assert process.stdout is not None
+        assert process.stdout.read() == b""  # ends only when the child has let go of it too
