@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xpu_shark.simulator import peaks
+from xpu_shark.simulator import peaks, target, tiling
 from xpu_shark.simulator.target import TARGETS, Published, Target, TargetError, load, names
 
 TINY = (TARGETS / "tiny.toml").read_text()
@@ -163,3 +163,7 @@ def test_text_that_is_not_toml_is_refused_in_one_line(tmp_path: Path, text: byte
 def test_one_memory_level_is_not_enough(tmp_path: Path) -> None:
     head, _, rest = TINY.partition('[[memory]]\nname = "sram"')
     assert "$.memory" in _refusal(tmp_path, head + rest[rest.index("[dma]") :])
+
+
+def test_tilers_that_a_target_may_name_are_those_that_exist() -> None:
+    assert sorted(target.TILERS) == sorted(tiling.TILERS)
