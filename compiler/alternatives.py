@@ -12,6 +12,7 @@ from xpu_shark.compiler.iree_flags import CommandLine
 from xpu_shark.passes.advise import fusion
 from xpu_shark.passes.advise.case import bound
 from xpu_shark.passes.advise.fusion import Group
+from xpu_shark.passes.advise.prove import MIN_GAIN, Proof
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import settings
 from xpu_shark.passes.module_pass import Analysis
@@ -23,7 +24,6 @@ from xpu_shark.simulator.variation import moved
 from xpu_shark.simulator.workload import Workload
 
 _CHILD = "xpu_shark.compiler.workload_main"
-MIN_GAIN = 1.02
 
 
 def findings(command: CommandLine, analysis: Analysis) -> list[Finding]:
@@ -77,6 +77,8 @@ def _finding(
         ratios.append(one / max(two, 1))
     assert analysis.report is not None
     function = next(f for f in analysis.report.functions if f.name == group.function)
+    after = tuple(d.run for d in group.after if d.run)
+    proof = Proof(after, ratios[0], min(ratios), max(ratios))
     saved = times[0] - times[1]
     first = group.before[0]
     return Finding(
@@ -87,18 +89,18 @@ def _finding(
         dispatch=first.name,
         others=group.names[1:],
         location=first.locations[0] if first.locations else "",
-        state="active" if min(ratios) >= MIN_GAIN else "indeterminate",
+        state=proof.state,
         condition=f"{len(group.before)} dispatches: {', '.join(group.names)}",
         measured=f"{wording.time(times[0])} in all launches",
-        speedup=round(ratios[0], 4),
-        speedup_low=round(min(ratios), 4),
-        speedup_high=round(max(ratios), 4),
+        speedup=round(proof.speedup, 4),
+        speedup_low=round(proof.low, 4),
+        speedup_high=round(proof.high, 4),
         saved_ps=saved,
         share=round(saved / (function.time_ps or 1), 6),
         suggestion=f"{' '.join(flags)} makes {len(group.after)} of them",
         confidence="high",
         before=tuple(d.run for d in group.before if d.run),
-        after=tuple(d.run for d in group.after if d.run),
+        after=proof.after,
     )
 
 

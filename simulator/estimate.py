@@ -18,7 +18,7 @@ from xpu_shark.simulator.plan import Phase, Tiling, phases
 from xpu_shark.simulator.residency import Residency, depends_on, level_of
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.traffic import moved
-from xpu_shark.simulator.units.dma import PS_PER_NS
+from xpu_shark.simulator.units.cost import PS_PER_NS
 
 
 class Estimate(msgspec.Struct, frozen=True):

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xpu_shark.simulator.recording import Recording
-from xpu_shark.simulator.workload import Choice, Command, Concurrent, Launch, Repeat, Workload
+from xpu_shark.simulator.workload import (
+    Command,
+    Concurrent,
+    Launch,
+    Repeat,
+    Workload,
+    launches,
+)
 
 
 class MismatchError(ValueError):
@@ -61,17 +68,6 @@ def launch_sites(workload: Workload) -> dict[str, list[tuple[str, Launch]]]:
     """Launch sites by kernel, each with the name of its function."""
     found: dict[str, list[tuple[str, Launch]]] = {}
     for function in workload.functions:
-        for site in _launches(function.body):
+        for site in launches(function.body):
             found.setdefault(site.kernel, []).append((function.name, site))
     return found
-
-
-def _launches(body: Sequence[Command]) -> Iterator[Launch]:
-    for item in body:
-        if isinstance(item, Launch):
-            yield item
-        elif isinstance(item, Concurrent | Repeat):
-            yield from _launches(item.body)
-        elif isinstance(item, Choice):
-            for arm in item.arms:
-                yield from _launches(arm)

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from xpu_shark.simulator.target import Network, Protocol
-from xpu_shark.simulator.units.dma import PS_PER_NS
+from xpu_shark.simulator.units.cost import picoseconds
 
 Kind = Literal["ring", "ring_one_way", "line", "switch", "full"]
 DIMENSIONS = {"torus2d": 2, "torus3d": 3}
@@ -163,7 +163,9 @@ def _level(
     if protocol is not None:
         rate = min(rate * protocol.payload, protocol.bytes_per_s or rate)
         latency, message = protocol.latency_ns, protocol.message_ns
-    return Level(name, kind, extent, rate, _ps(latency), _ps(message), network.in_flight or 0)
+    return Level(
+        name, kind, extent, rate, picoseconds(latency), picoseconds(message), network.in_flight or 0
+    )
 
 
 def _kind(network: Network, extent: int) -> Kind:
@@ -214,7 +216,3 @@ def _route(level: Level, at: int, to: int) -> Iterator[tuple[int, str]]:
         step, hops = (-1, (at - to) % extent) if backwards else (1, ahead)
         for hop in range(hops):
             yield (at + hop * step) % extent, "-" if backwards else "+"
-
-
-def _ps(nanoseconds: float) -> int:
-    return -int(-nanoseconds * PS_PER_NS // 1)

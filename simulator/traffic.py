@@ -11,6 +11,7 @@ from xpu_shark.simulator.footprint import Region, region
 from xpu_shark.simulator.gang import Variant
 from xpu_shark.simulator.target import PS_PER_S, Memory, Target
 from xpu_shark.simulator.units import dma
+from xpu_shark.simulator.units.cost import picoseconds
 from xpu_shark.simulator.workload import Access
 
 
@@ -45,8 +46,8 @@ def transfer(
     if not shared:
         return Transfer(0, 0, 0)
     service = max(dma.occupancy_ps(level, shared), _core_ps(level, largest))
-    setup = -int(-target.dma.setup_ns * 1000 // 1)
-    return Transfer(service + setup, -int(-level.latency_ns * 1000 // 1), shared)
+    setup = picoseconds(target.dma.setup_ns)
+    return Transfer(service + setup, picoseconds(level.latency_ns), shared)
 
 
 def tile_region(

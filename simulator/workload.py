@@ -7,6 +7,7 @@ size over the function's symbols (`input0.0` is dimension 0 of the first argumen
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -194,6 +195,18 @@ class Choice(Struct, frozen=True, kw_only=True, tag="choice"):
 
 
 Command = Launch | Move | Collective | Concurrent | Repeat | Choice
+
+
+def launches(body: Iterable[Command]) -> Iterator[Launch]:
+    """Launch sites in `body`, in program order, those of every arm of a branch included."""
+    for command in body:
+        if isinstance(command, Launch):
+            yield command
+        elif isinstance(command, Concurrent | Repeat):
+            yield from launches(command.body)
+        elif isinstance(command, Choice):
+            for arm in command.arms:
+                yield from launches(arm)
 
 
 class Function(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Set
 
 import msgspec
 from iree.compiler import ir
@@ -11,16 +11,7 @@ from xpu_shark.passes.bridge.locations import source_location
 from xpu_shark.passes.bridge.read_host import read_functions
 from xpu_shark.passes.bridge.read_kernel import read_kernel
 from xpu_shark.passes.bridge.read_kernels import read_kernels
-from xpu_shark.simulator.workload import (
-    Choice,
-    Command,
-    Concurrent,
-    Function,
-    Kernel,
-    Launch,
-    Repeat,
-    Workload,
-)
+from xpu_shark.simulator.workload import Function, Kernel, Launch, Workload, launches
 
 
 def read_workload(
@@ -76,15 +67,3 @@ def _plain_functions(module: ir.Operation) -> Workload:
         body = (Launch(kernel=name, location=location),)
         functions.append(Function(name=name, body=body, location=location))
     return Workload(kernels=tuple(kernels), functions=tuple(functions))
-
-
-def launches(body: Iterable[Command]) -> Iterator[Launch]:
-    """Launch sites in `body`, in program order, those of every arm of a branch included."""
-    for command in body:
-        if isinstance(command, Launch):
-            yield command
-        elif isinstance(command, Concurrent | Repeat):
-            yield from launches(command.body)
-        elif isinstance(command, Choice):
-            for arm in command.arms:
-                yield from launches(arm)

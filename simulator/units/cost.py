@@ -16,6 +16,14 @@ class Cost:
 NONE = Cost(service_ps=0, latency_ps=0)
 
 
+PS_PER_NS = 1000
+
+
+def picoseconds(nanoseconds: float) -> int:
+    """Whole picoseconds, rounded up: a cost is never rounded away."""
+    return -int(-nanoseconds * PS_PER_NS // 1)
+
+
 def ceildiv(a: int, b: int) -> int:
     """`a / b` rounded up, for whole numbers."""
     return -(-a // b)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from xpu_shark.simulator.target import PS_PER_S, Memory, Target
-from xpu_shark.simulator.units.cost import NONE, Cost, ceildiv
-
-PS_PER_NS = 1000
+from xpu_shark.simulator.units.cost import NONE, Cost, ceildiv, picoseconds
 
 
 def transfer_cost(target: Target, level: Memory, *, bytes: int, runs: int, run_bytes: int) -> Cost:
@@ -18,8 +16,8 @@ def transfer_cost(target: Target, level: Memory, *, bytes: int, runs: int, run_b
     if not moved:
         return NONE
     rate = min(level.bytes_per_s, level.core_bytes_per_s or level.bytes_per_s)
-    service = _ps(target.dma.setup_ns) + _transfer_ps(moved, rate)
-    return Cost(service, _ps(level.latency_ns))
+    service = picoseconds(target.dma.setup_ns) + _transfer_ps(moved, rate)
+    return Cost(service, picoseconds(level.latency_ns))
 
 
 def occupancy_ps(level: Memory, moved: int) -> int:
@@ -38,7 +36,3 @@ def moved_bytes(level: Memory, *, bytes: int, runs: int, run_bytes: int) -> int:
 
 def _transfer_ps(moved: int, bytes_per_s: float) -> int:
     return -int(-moved * PS_PER_S // bytes_per_s)
-
-
-def _ps(nanoseconds: float) -> int:
-    return -int(-nanoseconds * PS_PER_NS // 1)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from xpu_shark.simulator.target import Target
-
-PS_PER_NS = 1000
+from xpu_shark.simulator.units.cost import picoseconds
 
 
 def launch_ps(target: Target, launches: int = 1) -> int:
     """Device time that `launches` of any kernel take before they do any work."""
-    return launches * -int(-target.launch_ns * PS_PER_NS // 1)
+    return launches * picoseconds(target.launch_ns)
 
 
 def submit_ps(target: Target, submissions: int = 1) -> int:
     """Host time before the first launch of each batch of launches starts."""
-    return submissions * -int(-target.submit_ns * PS_PER_NS // 1)
+    return submissions * picoseconds(target.submit_ns)

@@ -13,8 +13,15 @@ from iree.compiler import ir
 
 from xpu_shark.passes.bridge.read_graph import read_graph
 from xpu_shark.passes.bridge.read_host import read_functions
-from xpu_shark.passes.bridge.read_workload import launches
-from xpu_shark.simulator.workload import Command, Concurrent, Function, Launch, Move, Repeat
+from xpu_shark.simulator.workload import (
+    Command,
+    Concurrent,
+    Function,
+    Launch,
+    Move,
+    Repeat,
+    launches,
+)
 
 INPUTS = Path(__file__).parents[1] / "inputs"
 PROGRAMS = Path(__file__).parents[3] / "shared" / "programs"
