@@ -7,6 +7,8 @@ from typing import Any
 
 from xpu_shark.passes.annotate import wording
 from xpu_shark.simulator.replay import Replay, Step
+from xpu_shark.simulator.result import Dispatch
+from xpu_shark.simulator.workload import trip_counts
 
 _VERDICTS = {
     "below bound": "below the bound: the model is wrong here",
@@ -43,6 +45,7 @@ def rows(found: Replay) -> Iterator[dict[str, Any]]:
                 "function": item.function,
                 "name": item.name,
                 "constants": item.constants,
+                "trips": trips(item),
                 "time_ns": _ns(item.run.time_ps) if item.run else None,
                 "measured_ns": _ns(measured),
             }
@@ -73,6 +76,11 @@ def _line(step: Step) -> str:
     clean = f"median of {step.clean}" if step.clean > 1 else "1 clean call"
     measured = f"measured {wording.time(step.measured_ps)} ({residual}, {clean})"
     return f"{head}, {measured}: {_VERDICTS[step.verdict]}"
+
+
+def trips(item: Dispatch) -> dict[str, float]:
+    """Turns an entry of the loops whose counts a trace told, by the name of the count."""
+    return {name: float(count) for name, count in trip_counts(item.name, item.trips).items()}
 
 
 def _ns(picoseconds: int | None) -> float | None:

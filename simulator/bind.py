@@ -12,7 +12,7 @@ from math import prod
 
 import msgspec
 
-from xpu_shark.simulator.symbolic import UnboundError, evaluate, symbols
+from xpu_shark.simulator.symbolic import UnboundError, Value, evaluate, symbols
 from xpu_shark.simulator.workload import Access, Contraction, Kernel, Nest, TileLevel, Work
 
 
@@ -80,12 +80,12 @@ def kernel_symbols(kernel: Kernel) -> tuple[str, ...]:
     return symbols(*sizes)
 
 
-def missing(kernel: Kernel, env: Mapping[str, int]) -> tuple[str, ...]:
+def missing(kernel: Kernel, env: Mapping[str, Value]) -> tuple[str, ...]:
     """Symbols of the kernel that `env` has no value for."""
     return tuple(name for name in kernel_symbols(kernel) if name not in env)
 
 
-def bind(kernel: Kernel, env: Mapping[str, int]) -> BoundKernel:
+def bind(kernel: Kernel, env: Mapping[str, Value]) -> BoundKernel:
     """Raises `UnboundError` with every missing name."""
     if names := missing(kernel, env):
         raise UnboundError(names)
@@ -108,7 +108,7 @@ def bind(kernel: Kernel, env: Mapping[str, int]) -> BoundKernel:
 
 
 def _bind_nest(
-    nest: Nest, env: Mapping[str, int], extents: list[int], axes: list[int]
+    nest: Nest, env: Mapping[str, Value], extents: list[int], axes: list[int]
 ) -> BoundNest:
     box = prod(extents)
     points = box if nest.points is None else evaluate(nest.points, env)

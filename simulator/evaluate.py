@@ -9,7 +9,7 @@ from xpu_shark.simulator import commands
 from xpu_shark.simulator.bind import kernel_symbols
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
-from xpu_shark.simulator.symbolic import Expr, UnboundError, evaluate, symbols
+from xpu_shark.simulator.symbolic import Expr, UnboundError, Value, evaluate, symbols
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.units.launch import submit_ps
 from xpu_shark.simulator.workload import (
@@ -20,7 +20,9 @@ from xpu_shark.simulator.workload import (
     Launch,
     Move,
     Repeat,
+    Trips,
     Workload,
+    trip_counts,
 )
 from xpu_shark.simulator.workload import Command as Item
 from xpu_shark.simulator.workload import Function as Source
@@ -59,7 +61,7 @@ class _Runner:
         self.needs = {kernel.name: kernel_symbols(kernel) for kernel in workload.kernels}
         self._runs: dict[object, KernelRun | None] = {}
 
-    def run(self, kernel: Kernel, env: Mapping[str, int]) -> KernelRun | None:
+    def run(self, kernel: Kernel, env: Mapping[str, Value]) -> KernelRun | None:
         key = (kernel.name, tuple((name, env[name]) for name in self.needs[kernel.name]))
         if key not in self._runs:
             s = self.settings
@@ -93,7 +95,7 @@ class _FunctionWalk:
             if name.startswith(prefix):
                 self.env[name.removeprefix(prefix)] = value
         self.dispatches: dict[
-            object, tuple[_Tally, Kernel, tuple[int | None, ...], tuple[str, ...]]
+            object, tuple[_Tally, Kernel, Trips, tuple[int | None, ...], tuple[str, ...]]
         ]
         self.dispatches = {}
         self.commands: dict[object, tuple[_Tally, Move | Collective, int | None]] = {}
@@ -149,7 +151,8 @@ class _FunctionWalk:
         )
         missing = self._missing(launch, needed, values)
         tally, *_ = self.dispatches.setdefault(
-            (kernel.name, values, missing), (_Tally(), kernel, values, missing)
+            (kernel.name, values, launch.trips, missing),
+            (_Tally(), kernel, launch.trips, values, missing),
         )
         tally.add(launch.location, times, per)
 
@@ -158,13 +161,14 @@ class _FunctionWalk:
     ) -> tuple[str, ...]:
         """Names that a user can give a value, for every size that has none."""
         names: dict[str, None] = {}
+        known = {**self.env, **trip_counts(launch.kernel, launch.trips)}
         for symbol in needed:
             number = symbol.removeprefix("constant")
             if number.isdigit() and int(number) < len(values):
                 if values[int(number)] is None:
                     size = launch.constants[int(number)]
                     names.update(dict.fromkeys(n for n in symbols(size) if n not in self.env))
-            elif symbol not in self.env:
+            elif symbol not in known:
                 names[symbol] = None
         self.unknown.update(names)
         return tuple(names)
@@ -189,6 +193,7 @@ class _FunctionWalk:
         self,
         tally: _Tally,
         kernel: Kernel,
+        trips: Trips,
         values: tuple[int | None, ...],
         missing: tuple[str, ...],
     ) -> Dispatch:
@@ -196,7 +201,7 @@ class _FunctionWalk:
         if missing:
             reason = f"no value for {', '.join(missing)}"
         elif kernel.state != "unmodelled" or kernel.nests:
-            env = dict(self.env)
+            env: dict[str, Value] = {**self.env, **trip_counts(kernel.name, trips)}
             env.update({f"constant{n}": v for n, v in enumerate(values) if v is not None})
             run = self.runner.run(kernel, env)
             reason = "; ".join(filter(None, (reason, run.note))) if run else reason or "no work"
@@ -211,6 +216,7 @@ class _FunctionWalk:
             reason=reason,
             missing=missing,
             constants=values,
+            trips=trips,
             run=run,
         )
 

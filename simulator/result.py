@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.workload import Trips
 
 
 class Struct(msgspec.Struct, frozen=True):
@@ -16,7 +17,8 @@ class Dispatch(Struct, frozen=True, kw_only=True):
 
     `run` is one launch; None where there is no work or a size is missing (`missing` names it).
     `launches` counts launches with every loop of unknown trips turning once; `per` names those
-    loops. `sites` is the number of places in the program, `locations` where they are.
+    loops. `sites` is the number of places in the program, `locations` where they are. `trips` are
+    a launch's, counted in a run.
     """
 
     function: str
@@ -29,6 +31,7 @@ class Dispatch(Struct, frozen=True, kw_only=True):
     reason: str
     missing: tuple[str, ...]
     constants: tuple[int | None, ...]
+    trips: Trips = ()
     run: KernelRun | None
 
 

@@ -16,6 +16,7 @@ from xpu_shark.simulator.fit import fit, pieces
 from xpu_shark.simulator.lower import lower
 from xpu_shark.simulator.plan import Tiling, few_edges
 from xpu_shark.simulator.stalls import Attribution, attribute
+from xpu_shark.simulator.symbolic import Value
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.timeline import StreamTimes, Timeline
 from xpu_shark.simulator.work import compulsory_bytes, flops
@@ -46,7 +47,7 @@ class AccountingError(RuntimeError):
 
 
 def simulate_kernel(
-    kernel: Kernel, env: Mapping[str, int], target: Target, mode: str = "ir", *, fold: bool = True
+    kernel: Kernel, env: Mapping[str, Value], target: Target, mode: str = "ir", *, fold: bool = True
 ) -> KernelRun | None:
     """None where the kernel has no work for these sizes.
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 
 import msgspec
+
+Value = int | Fraction  # of a symbol: a fraction where it is a mean of several loops
 
 
 class Expr(msgspec.Struct, frozen=True):
@@ -55,14 +58,17 @@ def product(sizes: tuple[int | Expr, ...]) -> int | Expr:
     return result
 
 
-def evaluate(size: int | Expr, env: Mapping[str, int]) -> int:
-    """The integer that `size` stands for; `UnboundError` names every symbol that is missing."""
+def evaluate(size: int | Expr, env: Mapping[str, Value]) -> int:
+    """The integer that `size` stands for, or the nearest one where a mean leaves a fraction.
+
+    `UnboundError` names every symbol that is missing.
+    """
     if isinstance(size, int):
         return size
     missing = tuple(name for name in symbols(size) if name not in env)
     if missing:
         raise UnboundError(missing)
-    return _evaluate(size, env)
+    return round(_evaluate(size, env))
 
 
 def substitute(size: int | Expr, values: Mapping[str, int | Expr]) -> int | Expr:
@@ -88,7 +94,7 @@ def _symbols(size: int | str | Expr) -> Iterator[str]:
             yield from _symbols(arg)
 
 
-def _evaluate(size: int | str | Expr, env: Mapping[str, int]) -> int:
+def _evaluate(size: int | str | Expr, env: Mapping[str, Value]) -> Value:
     if isinstance(size, int):
         return size
     assert isinstance(size, Expr)

@@ -8,6 +8,7 @@ size over the function's symbols (`input0.0` is dimension 0 of the first argumen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Literal
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from xpu_shark.simulator.symbolic import Expr
 
 State = Literal["modelled", "partial", "unmodelled"]
+Trips = tuple[tuple[int, int, int], ...]
 
 
 class Struct(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,12 +141,34 @@ class Kernel(Struct, frozen=True, kw_only=True):
 
 
 class Launch(Struct, frozen=True, kw_only=True, tag="launch"):
-    """One dispatch site; `constants[i]` is the value of the kernel's symbol `constant{i}`."""
+    """One dispatch site; `constants[i]` is the value of the kernel's symbol `constant{i}`.
+
+    `trips` are counts of a recorded run: (n, turns, entries) says that the loop whose trip count
+    is the kernel's n-th such symbol was entered `entries` times and turned `turns` times in all.
+    """
 
     kernel: str
     constants: tuple[int | Expr, ...] = ()
+    trips: Trips = ()
     location: str = ""
     device: str = ""
+
+
+def trip_name(kernel: str, number: int) -> str:
+    """The symbol of a kernel's `number`-th trip count (from 1) that only a run can tell."""
+    return f"{kernel}.trip{number if number > 1 else ''}"
+
+
+def trip_counts(kernel: str, trips: Trips) -> dict[str, Fraction]:
+    """Turns an entry of each loop that a launch's `trips` count, by symbol.
+
+    Their product with the trip counts of the loops around is how often the body ran: exactly,
+    which a rounded mean would not be.
+    """
+    return {
+        trip_name(kernel, number): Fraction(turns, max(entries, 1))
+        for number, turns, entries in trips
+    }
 
 
 class Move(Struct, frozen=True, kw_only=True, tag="move"):

@@ -10,9 +10,10 @@ from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.result import Dispatch
 from xpu_shark.simulator.simulate import KernelRun, time_ps
+from xpu_shark.simulator.symbolic import Value
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.variation import moved
-from xpu_shark.simulator.workload import Workload
+from xpu_shark.simulator.workload import Workload, trip_counts
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Case:
 def bound(dispatch: Dispatch, workload: Workload, analysis: Analysis) -> BoundKernel:
     """The dispatch's kernel with the sizes that it was simulated with."""
     kernel = next(kernel for kernel in workload.kernels if kernel.name == dispatch.name)
-    env = dict(analysis.dims)
+    env: dict[str, Value] = {**analysis.dims, **trip_counts(kernel.name, dispatch.trips)}
     values = enumerate(dispatch.constants)
     env.update({f"constant{number}": value for number, value in values if value is not None})
     return bind(kernel, env)

@@ -18,7 +18,16 @@ from xpu_shark.passes.bridge.tile_sizes import read_tiles
 from xpu_shark.passes.bridge.views import View
 from xpu_shark.simulator.element_type import bits
 from xpu_shark.simulator.symbolic import product, symbol
-from xpu_shark.simulator.workload import Access, Contraction, Dim, Nest, Tensor, TileLevel, Work
+from xpu_shark.simulator.workload import (
+    Access,
+    Contraction,
+    Dim,
+    Nest,
+    Tensor,
+    TileLevel,
+    Work,
+    trip_name,
+)
 
 Shaped = ir.RankedTensorType | ir.MemRefType
 
@@ -48,7 +57,7 @@ class KernelBuilder:
         self._stored: dict[Hashable, int] = {}
         self._turning: dict[Buffer, tuple[Buffer, Step]] = {}
         self._pending: list[Access] = []
-        self._branches = 0
+        self.trip_names: dict[ir.Operation, str] = {}
 
     def shape(self, value: ir.Value) -> tuple[Size, ...]:
         """Extents of a tensor or memref value."""
@@ -239,11 +248,11 @@ class KernelBuilder:
         finally:
             self.trips = outer
 
-    def trip_symbol(self) -> Size:
-        """A count that only a run can tell: `<kernel>.trip`, then `<kernel>.trip2`, ..."""
-        self._branches += 1
-        suffix = self._branches if self._branches > 1 else ""
-        return symbol(f"{self.name}.trip{suffix}")
+    def trip_symbol(self, op: ir.Operation) -> Size:
+        """A count of `op` that only a run can tell: turns of a loop, or how often a branch runs
+        its first arm."""
+        name = trip_name(self.name, len(self.trip_names) + 1)
+        return symbol(self.trip_names.setdefault(op, name))
 
     def rename(self, old: int, new: int) -> None:
         """Everything that is tensor `old` becomes tensor `new`."""

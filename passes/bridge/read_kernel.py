@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import msgspec
 from iree.compiler import ir
 
@@ -21,8 +23,7 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
     `state` and `reason`. Launch constants are the symbols `constant0`, ...; dynamic extents of
     a plain function's arguments are `arg0.1` (argument 0, dimension 1).
     """
-    leaves = {"hal.interface.constant.load": _launch_constant}
-    builder = KernelBuilder(name, leaves, read_block)
+    builder = _builder(name)
     try:
         _read_function(builder, func_op.operation)
         tensors, nests = _used(builder)
@@ -43,6 +44,21 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
         backend=backend,
         location=location,
     )
+
+
+def trip_numbers(func_op: ir.Operation) -> dict[ir.Operation, int]:
+    """Loops and branches of a kernel whose count is a symbol of it: 1 for `<kernel>.trip`, ...
+
+    What comes before something unreadable counts; nothing is raised.
+    """
+    builder = _builder("")
+    with contextlib.suppress(Exception):  # `read_kernel` says what is wrong
+        _read_function(builder, func_op.operation)
+    return {op: number for number, op in enumerate(builder.trip_names, 1)}
+
+
+def _builder(name: str) -> KernelBuilder:
+    return KernelBuilder(name, {"hal.interface.constant.load": _launch_constant}, read_block)
 
 
 def _read_function(builder: KernelBuilder, func: ir.Operation) -> None:

@@ -20,7 +20,7 @@ def read_for(builder: KernelBuilder, op: ir.Operation) -> None:
     lower, upper, step, *inits = op.operands
     (block,) = op.regions[0].blocks
     counter, *arguments = block.arguments
-    trips = _trips(builder, lower, upper, step)
+    trips = _trips(builder, op, (lower, upper, step))
     builder.sizes.bind(counter, builder.sizes.read(lower))
     builder.counters.add(counter)
     _carry(builder, arguments, inits)
@@ -58,7 +58,7 @@ def read_in_parallel(builder: KernelBuilder, op: ir.Operation) -> None:
 
 def read_while(builder: KernelBuilder, op: ir.Operation) -> None:
     before, after = (region.blocks[0] for region in op.regions)
-    trips = builder.trip_symbol()
+    trips = builder.trip_symbol(op)
     _carry(builder, before.arguments, op.operands)
     builder.body(before, trips)
     *_, condition = before.operations
@@ -75,7 +75,7 @@ def read_if(builder: KernelBuilder, op: ir.Operation) -> None:
     """Each arm as often as it is taken; what follows works on the first arm's results."""
     taken = builder.sizes.read(op.operands[0])
     if any(map(is_unknown, symbols(taken))):
-        taken = builder.trip_symbol()
+        taken = builder.trip_symbol(op)
     arms = zip(op.regions, (taken, apply("sub", 1, taken)), strict=True)
     for region, trips in reversed(list(arms)):
         if len(region.blocks) and trips != 0:
@@ -91,10 +91,10 @@ def read_execute_region(builder: KernelBuilder, op: ir.Operation) -> None:
     _name(builder, op.results, last.operation.operands)
 
 
-def _trips(builder: KernelBuilder, lower: ir.Value, upper: ir.Value, step: ir.Value) -> Size:
-    first, end, stride = map(builder.sizes.read, (lower, upper, step))
+def _trips(builder: KernelBuilder, op: ir.Operation, bounds: Sequence[ir.Value]) -> Size:
+    first, end, stride = map(builder.sizes.read, bounds)
     trips = apply("ceildiv", apply("sub", end, first), stride)
-    return builder.trip_symbol() if any(map(is_unknown, symbols(trips))) else trips
+    return builder.trip_symbol(op) if any(map(is_unknown, symbols(trips))) else trips
 
 
 def _carry(
