@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from xpu_shark.simulator import commands
 from xpu_shark.simulator.bind import kernel_symbols
+from xpu_shark.simulator.operator_kind import operator_kind
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
 from xpu_shark.simulator.symbolic import Expr, UnboundError, Value, evaluate, symbols
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.units.launch import submit_ps
+from xpu_shark.simulator.units.launch import host_call_ps
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -247,17 +248,19 @@ class _FunctionWalk:
         has_time = any(d.run or d.state == "modelled" for d in dispatches) or any(
             item.time_ps is not None for item in items
         )
-        totals: list[int | None] = [None, None, None]
+        totals: list[int] | list[None] = [None, None, None]
         if sized and has_time:
             runs = [(d.launches, d.run) for d in dispatches if d.run is not None]
             times = [(n, r.time_ps, r.bounds.bound_ps, r.bounds.serial_ps) for n, r in runs]
             times += [
                 (i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items
             ]
-            if runs:  # the host hands kernels over once; collectives are timed on the devices
-                submit = submit_ps(self.runner.settings.target)
-                times.append((1, submit, 0, submit))
             totals = [sum(row[0] * row[column] for row in times) for column in (1, 2, 3)]
+            if runs:  # the host hands kernels over once; collectives are timed on the devices
+                kind = operator_kind(kernel for _, kernel, *_ in self.dispatches.values())
+                before, call = host_call_ps(self.runner.settings.target, kind)
+                device, bound, serial = totals
+                totals = [max(before + device, call), bound, before + serial]
         return Function(
             name=self.source.name,
             location=self.source.location,

@@ -60,7 +60,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 class Function(Struct, frozen=True, kw_only=True):
     """Totals of one function: every launch one after another on one device, after the host has
-    handed them over once (the target's `submit_ns`, which no bound has).
+    handed them over once (`submit_ns` or `submit` of the target, which no bound has).
 
     Commands that the program leaves unordered are added up too, so where a device overlaps
     launches the time is an upper limit. Times are None where a part has none for lack of sizes;

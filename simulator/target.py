@@ -150,6 +150,24 @@ class Network(Struct, frozen=True, kw_only=True):
     outer: Network | None = None
 
 
+class HostCall(Struct, frozen=True, kw_only=True):
+    """Host time of one call of an operator: `before_ns` until the device starts, `call_ns` in all
+    where that is more. What is left of it runs beside the device."""
+
+    before_ns: Cost
+    call_ns: Cost = 0.0
+
+
+class Submit(Struct, frozen=True, kw_only=True):
+    """Calls by kind of operator (`operator_kind.py`), as the chip's framework makes them: each
+    takes another path through it. A kind that was not measured costs the target's `submit_ns`."""
+
+    contraction: HostCall | None = None
+    softmax: HostCall | None = None
+    normalisation: HostCall | None = None
+    elementwise: HostCall | None = None
+
+
 class Iree(Struct, frozen=True, kw_only=True):
     """Backends whose tile sizes are meant for this chip."""
 
@@ -189,8 +207,9 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
 
     `clock_hz` is the data sheet's; `sustained_clock_hz` what long matrix work was measured to
     reach, where that is less. `launch_ns` is paid by every launch, `submit_ns` once by the host
-    for each batch of launches it hands over. `register_bytes` of a core hold the result tile and
-    what passes between the nests of a kernel; 0 where they take the innermost memory.
+    for each batch of launches it hands over, or what `submit` says of that kind of operator.
+    `register_bytes` of a core hold the result tile and what passes between the nests of a
+    kernel; 0 where they take the innermost memory.
     """
 
     schema: Literal[1]
@@ -202,6 +221,7 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     execution: Literal["sequential", "waves"]
     launch_ns: Cost
     submit_ns: Cost = 0.0
+    submit: Submit = Submit()
     register_bytes: Annotated[int, Meta(ge=0)] = 0
     tiler: str
     memory: Annotated[tuple[Memory, ...], Meta(min_length=2)]

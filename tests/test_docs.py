@@ -79,6 +79,7 @@ def test_every_key_of_a_target_file_is_documented() -> None:
     text = (ROOT / "docs" / "targets.md").read_text()
     tables = (
         *(target.Target, target.Memory, target.Dma, target.Systolic, target.Mma, target.Vector),
+        *(target.HostCall, target.Submit),
         *(target.Network, target.Protocol, target.Iree, target.Uncertainty, target.Published),
     )
     keys = {field.name for table in tables for field in msgspec.structs.fields(table)}

@@ -11,6 +11,10 @@ def launch_ps(target: Target, launches: int = 1) -> int:
     return launches * picoseconds(target.launch_ns)
 
 
-def submit_ps(target: Target, submissions: int = 1) -> int:
-    """Host time before the first launch of each batch of launches starts."""
-    return submissions * picoseconds(target.submit_ns)
+def host_call_ps(target: Target, kind: str | None) -> tuple[int, int]:
+    """(host time before the first launch of a batch starts, host time of the whole call), where
+    the batch is an operator of this kind (`operator_kind`)."""
+    call = getattr(target.submit, kind) if kind else None
+    if call is None:
+        return picoseconds(target.submit_ns), 0
+    return picoseconds(call.before_ns), picoseconds(call.call_ns)

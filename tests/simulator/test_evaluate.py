@@ -9,7 +9,7 @@ from kernels import elementwise, matmul
 from xpu_shark.simulator.evaluate import Settings, simulate
 from xpu_shark.simulator.result import Report
 from xpu_shark.simulator.symbolic import apply, symbol
-from xpu_shark.simulator.target import load
+from xpu_shark.simulator.target import HostCall, Submit, load
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -158,6 +158,16 @@ def test_the_host_submits_a_function_once() -> None:
     assert function.time_ps == 2 * PS + 1_000_000
     assert function.serial_ps is not None
     assert function.time_ps >= (function.bound_ps or 0)
+
+
+@pytest.mark.parametrize(("call_ns", "time_ps"), [(900.0, 1_000_000 + PS), (1500.0, 1_500_000)])
+def test_the_host_works_on_beside_the_device(call_ns: float, time_ps: int) -> None:
+    """The longer call goes on for 500 ns after the start, the product takes less."""
+    call = HostCall(before_ns=1000.0, call_ns=call_ns)
+    slow = msgspec.structs.replace(TINY, submit=Submit(contraction=call))
+    function = Function(name="main", body=(Launch(kernel="matmul"),))
+    [done] = simulate(Workload(kernels=(SMALL,), functions=(function,)), Settings(slow)).functions
+    assert done.time_ps == time_ps
 
 
 @pytest.mark.parametrize("name", ["empty"])

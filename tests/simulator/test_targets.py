@@ -142,6 +142,8 @@ def test_memory_that_is_not_there_is_refused() -> None:
         ("default = 1.0, ", "", "vector.cycles_per_op needs an entry named default"),
         ('execution = "sequential"', 'execution = "any"', "$.execution"),
         ("schema = 1", "schema = 2", "$.schema"),
+        ("[dma]", "[submit]\nsoftmx = { before_ns = 1.0 }\n[dma]", "softmx"),
+        ("[dma]", "[submit]\nsoftmax = { call_ns = 1.0 }\n[dma]", "before_ns"),
         ('of = "f32"', 'of = "fast"', "published.of has 'fast'"),
         ('quantity = "flops"', 'quantity = "bytes"', "published.of = 'f32' is not a memory"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from xpu_shark.simulator.target import Memory, load
+from xpu_shark.simulator.target import HostCall, Memory, Submit, load
 from xpu_shark.simulator.units import dma, launch
 from xpu_shark.simulator.units.cost import NONE, Cost
 
@@ -61,7 +61,13 @@ def test_more_bytes_never_cost_less(runs: int) -> None:
     assert costs[0] < costs[-1]
 
 
-def test_launch_is_paid_each_time_and_submission_once() -> None:
+def test_launch_is_paid_each_time() -> None:
     assert launch.launch_ps(TINY, 3) == 30_000  # 10 ns each
-    assert launch.submit_ps(TINY) == 0
-    assert launch.submit_ps(load("a100")) == 25_000_000
+
+
+def test_a_call_costs_what_was_measured_for_its_kind_and_submission_else() -> None:
+    call = HostCall(before_ns=2.0, call_ns=5.0)
+    some = msgspec.structs.replace(TINY, submit_ns=3.0, submit=Submit(softmax=call))
+    assert launch.host_call_ps(some, "softmax") == (2000, 5000)
+    assert launch.host_call_ps(some, "elementwise") == (3000, 0)
+    assert launch.host_call_ps(some, None) == (3000, 0)
