@@ -78,7 +78,7 @@ def _finding(
     assert analysis.report is not None
     function = next(f for f in analysis.report.functions if f.name == group.function)
     after = tuple(d.run for d in group.after if d.run)
-    proof = Proof(after, ratios[0], min(ratios), max(ratios))
+    proof = Proof(after, times[1], ratios[0], min(ratios), max(ratios))
     saved = times[0] - times[1]
     first = group.before[0]
     return Finding(

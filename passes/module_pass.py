@@ -34,6 +34,7 @@ class Analysis:
     devices: int = 1
     fold: bool = True
     effort: Effort = "default"
+    results_per_call: int | None = None  # --xpu-per
     source: str = ""  # the input as the user named it
     repeats: dict[str, list[str]] = field(default_factory=dict)  # equal ops: first's place, others'
     pinned: set[str] = field(default_factory=set)  # kernels whose tiles the input fixes

@@ -6,7 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.nest_cost import units
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.simulate import time_ps
 from xpu_shark.simulator.target import Memory, Mma, Systolic, Target, Vector
+from xpu_shark.simulator.units.launch import launch_ps
 
 FAST = 1000.0  # a resource this much faster no longer limits anything
 
@@ -20,6 +25,25 @@ def relaxed(target: Target) -> Iterator[tuple[str, Target]]:
         yield "matrix unit", replace(target, matrix=matrix(target.matrix, FAST))
     yield "vector unit", replace(target, vector=vector(target.vector, FAST))
     yield "launch", replace(target, launch_ns=0.0)
+    yield "transfer set-up", replace(target, dma=replace(target.dma, setup_ns=0.0))
+
+
+def time_after(launch: tuple[BoundKernel, Tiling], base: tuple[Target, int], target: Target) -> int:
+    """Picoseconds of one launch on `target`, given its time on `base`, both by `relaxed`, `moved`
+    or the same change of those.
+
+    Simulated only where what differs matters: a launch comes before everything else and shifts
+    the whole run, and a unit that the kernel does not use leaves it as it was.
+    """
+    (kernel, tiling), (old, known_ps) = launch, base
+    if target.memory != old.memory or target.dma != old.dma:
+        return time_ps(kernel, tiling, target)
+    used = {unit for nest in kernel.nests for unit in units(nest, old)}
+    if target.matrix is not old.matrix and "matrix" in used:
+        return time_ps(kernel, tiling, target)
+    if target.vector is not old.vector and "vector" in used:
+        return time_ps(kernel, tiling, target)
+    return known_ps + launch_ps(target) - launch_ps(old)
 
 
 def moved(target: Target) -> Iterator[Target]:

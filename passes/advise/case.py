@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from xpu_shark.passes.module_pass import Analysis
+from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.result import Dispatch
-from xpu_shark.simulator.simulate import KernelRun, time_ps
+from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.symbolic import Value
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.variation import moved
+from xpu_shark.simulator.variation import moved, time_after
 from xpu_shark.simulator.workload import Workload, trip_counts
 
 
 @dataclass(frozen=True)
 class Case:
-    """One dispatch with its sizes bound, as it was simulated."""
+    """One dispatch with its sizes bound, as it was simulated. `results` is how many results (for
+    example tokens) one call of its function gives, or None where nobody said."""
 
     dispatch: Dispatch
     kernel: BoundKernel
     run: KernelRun
     target: Target
     thorough: bool = True  # whether a search may take its time
+    results: int | None = None
 
     @cached_property
     def moved(self) -> tuple[tuple[Target, int], ...]:
         """The dispatch's time, with the tiles it has, on every moved target."""
-        return tuple(
-            (target, time_ps(self.kernel, self.run.plan, target)) for target in moved(self.target)
-        )
+        launch, base = (self.kernel, self.run.plan), (self.target, self.run.time_ps)
+        return tuple((target, time_after(launch, base, target)) for target in moved(self.target))
+
+    def tiling(self, kernel: BoundKernel) -> Tiling:
+        """Tiles for a changed `kernel`: those in use where the IR gives them and the axes are the
+        same, so that only the change is compared; else what the target's tiler picks."""
+        if self.run.plan.source == "ir" and kernel.axes == self.kernel.axes:
+            return self.run.plan
+        return tilings.choose(kernel, self.target, "default")
 
 
 def bound(dispatch: Dispatch, workload: Workload, analysis: Analysis) -> BoundKernel:
@@ -43,16 +53,28 @@ def bound(dispatch: Dispatch, workload: Workload, analysis: Analysis) -> BoundKe
     return bind(kernel, env)
 
 
+HYPOTHETICAL = "hypothetical"
+
+
+def _same(target: Target) -> Target:
+    return target
+
+
 @dataclass(frozen=True)
 class Proposal:
     """A change to one dispatch: what to simulate instead, launch by launch.
 
     `condition` says what was found, `suggestion` what to change, precisely enough to paste.
     `confidence` is "high" where the change keeps results bit for bit, "medium" where it reorders
-    arithmetic, "low" where it rounds differently.
+    arithmetic, "low" where it rounds differently, and "hypothetical" where it is the machine that
+    would have to be another one: that says what a wait costs and adds to no total.
+    `machine` is how the target then runs; `stands_for` how many launches of the dispatch one run
+    of `launches` replaces.
     """
 
     condition: str
     suggestion: str
     launches: tuple[tuple[BoundKernel, Tiling], ...]
     confidence: str
+    machine: Callable[[Target], Target] = _same
+    stands_for: int = 1

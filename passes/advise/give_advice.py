@@ -9,8 +9,8 @@ from typing import ClassVar
 import msgspec
 from iree.compiler import ir
 
-from xpu_shark.passes.advise.case import Case, Proposal, bound
-from xpu_shark.passes.advise.prove import Proof, prove
+from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
+from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
 from xpu_shark.passes.advise.rules import RULES, Rule
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import ReportLimits
@@ -19,8 +19,10 @@ from xpu_shark.passes.remark import Kind, Remark
 from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
 
 LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
-# Dispatches of one function that are looked at, those with most time above their bound first.
-MOST_DISPATCHES: dict[Effort, int] = {"low": 0, "default": 2, "high": 64}
+# Share of a function's time that a rule must be able to save on a dispatch to be tried on it, and
+# how many such pairs of a function are tried, those that could save most first.
+WORTH_TRYING: dict[Effort, float] = {"low": 1.0, "default": 0.02, "high": LEAST_SHARE}
+MOST_TRIED: dict[Effort, int | None] = {"low": 0, "default": 10, "high": None}
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class GiveAdvice(ModulePass):
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
         if analysis.report is None:
             ReportLimits().run(module, analysis)
-        if not MOST_DISPATCHES[analysis.effort]:
+        if analysis.effort == "low":
             return
         report = analysis.report
         assert report is not None
@@ -49,34 +51,53 @@ class GiveAdvice(ModulePass):
             remark.emit(module.context)
 
     def _function(self, function: Function, report: Report, analysis: Analysis) -> list[Finding]:
-        """What the rules find on the dispatches with most time above their bound."""
-        if not function.time_ps:
-            return []
-        dispatches = [d for d in report.dispatches if d.function == function.name and _gap(d)]
-        worth = [d for d in dispatches if _gap(d) >= LEAST_SHARE * function.time_ps]
-        worth.sort(key=lambda d: (-_gap(d), d.name))
+        """What the rules find where they could save most."""
+        dispatches = [d for d in report.dispatches if d.function == function.name]
+        tried: dict[int, list[Rule]] = {}
+        for number, rule in _worth_trying(function, dispatches, analysis):
+            tried.setdefault(number, []).append(rule)
         return [
             finding
-            for dispatch in worth[: MOST_DISPATCHES[analysis.effort]]
-            for finding in _findings(dispatch, function, analysis)
+            for number, rules in tried.items()
+            for finding in _findings(dispatches[number], rules, function, analysis)
         ]
 
 
-def _gap(dispatch: Dispatch) -> int:
-    """Time above the bound, over all launches: no advice can save more."""
-    if dispatch.run is None or dispatch.state != "modelled":
-        return 0
-    return (dispatch.run.time_ps - dispatch.run.bounds.bound_ps) * dispatch.launches
+def _worth_trying(
+    function: Function, dispatches: list[Dispatch], analysis: Analysis
+) -> list[tuple[int, Rule]]:
+    """Dispatches, by number, and rules that could save enough of the function, most first."""
+    least = WORTH_TRYING[analysis.effort] * (function.time_ps or 0)
+    found = []
+    for number, dispatch in enumerate(dispatches):
+        if dispatch.run is None or dispatch.state != "modelled" or not function.time_ps:
+            continue
+        for place, rule in enumerate(RULES):
+            most = rule.ceiling(dispatch.run, analysis.target) * dispatch.launches
+            if most >= least and most:
+                found.append((-most, number, place))
+    chosen = sorted(found)[: MOST_TRIED[analysis.effort]]
+    return [(number, RULES[place]) for _, number, place in chosen]
 
 
-def _findings(dispatch: Dispatch, function: Function, analysis: Analysis) -> Iterator[Finding]:
+def _findings(
+    dispatch: Dispatch, rules: list[Rule], function: Function, analysis: Analysis
+) -> Iterator[Finding]:
+    """What of the rules' proposals is proved. Of those that only change tiles, one that is no
+    faster than another says nothing new."""
     case = _case(dispatch, analysis)
     least = int(LEAST_SHARE * (function.time_ps or 0)) // dispatch.launches
-    for rule in RULES:
+    retiled = case.run.time_ps
+    for rule in sorted(rules, key=RULES.index):
         for proposal in rule.propose(case):
             proof = prove(case, proposal, least)
-            if proof is not None:
-                yield _finding(case, rule, proposal, proof, function)
+            if proof is None:
+                continue
+            if [kernel for kernel, _ in proposal.launches] == [case.kernel]:
+                if proof.after_ps * MIN_GAIN > retiled:
+                    continue
+                retiled = proof.after_ps
+            yield _finding(case, rule, proposal, proof, function)
 
 
 def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
@@ -84,14 +105,16 @@ def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
     assert dispatch.run is not None
     kernel = bound(dispatch, analysis.workload, analysis)
     thorough = analysis.effort == "high"
-    return Case(dispatch, kernel, dispatch.run, analysis.target, thorough)
+    results = analysis.results_per_call
+    return Case(dispatch, kernel, dispatch.run, analysis.target, thorough, results)
 
 
 def _finding(
     case: Case, rule: Rule, proposal: Proposal, proof: Proof, function: Function
 ) -> Finding:
     dispatch, run = case.dispatch, case.run
-    saved = (run.time_ps - sum(after.time_ps for after in proof.after)) * dispatch.launches
+    saved = (run.time_ps - proof.after_ps) * dispatch.launches
+    certain = proof.state == "active" or proposal.confidence == HYPOTHETICAL
     return Finding(
         id=f"{rule.name}:{_identity(dispatch)}",
         rule=rule.name,
@@ -108,7 +131,7 @@ def _finding(
         saved_ps=saved,
         share=round(saved / (function.time_ps or 1), 6),
         suggestion=proposal.suggestion,
-        confidence=proposal.confidence if proof.state == "active" else "low",
+        confidence=proposal.confidence if certain else "low",
         before=(run,),
         after=proof.after,
     )
@@ -146,7 +169,7 @@ def _remark(finding: Finding, target: str) -> Remark:
         ("Evidence", finding.id),
     )
     return Remark(
-        kind=Kind.MISSED,
+        kind=Kind.ANALYSIS if finding.confidence == HYPOTHETICAL else Kind.MISSED,
         category=finding.category,
         name=finding.id,
         function=finding.function,
@@ -172,14 +195,20 @@ def _total(function: Function, found: list[Finding], target: str) -> Remark:
     )
 
 
+def certain(finding: Finding) -> bool:
+    """Whether it gains wherever the target's constants lie, on the target's own machine."""
+    return finding.state == "active" and finding.confidence != HYPOTHETICAL
+
+
 def budget(found: list[Finding]) -> int:
     """Time that all of it saves together. Changes to one dispatch compete: of those that touch
-    it, the one that saves most counts, so no time is saved twice."""
+    it, the one that saves most counts, so no time is saved twice. What another machine would save
+    is no saving."""
     taken: set[str] = set()
     total = 0
     for finding in sorted(found, key=lambda each: (-each.saved_ps, each.id)):
         touched = {finding.dispatch, *finding.others}
-        if finding.state == "active" and not touched & taken:
+        if certain(finding) and not touched & taken:
             taken |= touched
             total += finding.saved_ps
     return total

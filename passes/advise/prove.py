@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xpu_shark.passes.advise.case import Case, Proposal
-from xpu_shark.simulator.simulate import KernelRun, run_bound, time_ps
-from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.simulate import KernelRun, run_bound
+from xpu_shark.simulator.variation import time_after
 
 MIN_GAIN = 1.02  # a smaller gain is within what any two runs of one kernel differ by
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Speedup on the target as described, and its extremes over the uncertain constants."""
+    """Speedup on the target as described, and its extremes over the uncertain constants.
+
+    `after_ps` is what then takes the place of one launch of the dispatch.
+    """
 
     after: tuple[KernelRun, ...]
+    after_ps: int
     speedup: float
     low: float
     high: float
@@ -28,20 +32,18 @@ class Proof:
 
 def prove(case: Case, proposal: Proposal, least_ps: int = 0) -> Proof | None:
     """None where the proposal saves less than `least_ps` a launch on the target as described."""
-    after = _runs(proposal, case.target)
-    speedup = case.run.time_ps / _time(after)
-    if speedup < MIN_GAIN or case.run.time_ps - _time(after) < least_ps:
+    machine = proposal.machine(case.target)
+    after = tuple(run_bound(*launch, machine) for launch in proposal.launches)
+    after_ps = sum(run.time_ps for run in after) / proposal.stands_for
+    speedup = case.run.time_ps / after_ps
+    if speedup < MIN_GAIN or case.run.time_ps - after_ps < least_ps:
         return None
     ratios = [speedup]
-    for target, before in case.moved:
-        after_ps = sum(time_ps(*launch, target) for launch in proposal.launches)
-        ratios.append(before / after_ps)
-    return Proof(after, speedup, min(ratios), max(ratios))
-
-
-def _runs(proposal: Proposal, target: Target) -> tuple[KernelRun, ...]:
-    return tuple(run_bound(kernel, tiling, target) for kernel, tiling in proposal.launches)
-
-
-def _time(runs: tuple[KernelRun, ...]) -> int:
-    return sum(run.time_ps for run in runs)
+    for target, before_ps in case.moved:
+        other = proposal.machine(target)
+        times = (
+            time_after(launch, (machine, run.time_ps), other)
+            for launch, run in zip(proposal.launches, after, strict=True)
+        )
+        ratios.append(before_ps * proposal.stands_for / sum(times))
+    return Proof(after, round(after_ps), speedup, min(ratios), max(ratios))

@@ -8,20 +8,29 @@ from types import ModuleType
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.rules import precision, split_reduction, tiling
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
 
+# Of two rules that end at the same tile the first one names the cause.
 _MODULES: tuple[ModuleType, ...] = (tiling, split_reduction, precision)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of advice; `explanation` is the docstring of its file."""
+    """One kind of advice; `explanation` is the docstring of its file.
+
+    `ceiling` is the picoseconds that a launch can save at most, in closed form from its run on
+    the target: where that is too little nothing is proposed, so nothing simulated.
+    """
 
     name: str
     category: str
     explanation: str
+    ceiling: Callable[[KernelRun, Target], int]
     propose: Callable[[Case], Iterator[Proposal]]
 
 
 RULES: tuple[Rule, ...] = tuple(
-    Rule(module.NAME, module.CATEGORY, module.__doc__ or "", module.propose) for module in _MODULES
+    Rule(module.NAME, module.CATEGORY, module.__doc__ or "", module.ceiling, module.propose)
+    for module in _MODULES
 )

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 import msgspec
 
 from xpu_shark.passes.advise.case import Case, Proposal
-from xpu_shark.simulator import tiling as tilings
+from xpu_shark.passes.advise.ceilings import above_bound_ps
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.units import matrix
 from xpu_shark.simulator.workload import Work
@@ -26,6 +27,10 @@ from xpu_shark.simulator.workload import Work
 NAME = "precision"
 CATEGORY = "xpu-shark.precision"
 NARROWER = {"f32": "bf16", "bf16": "f8E4M3FN", "f16": "f8E4M3FN"}
+
+
+def ceiling(run: KernelRun, target: Target) -> int:
+    return above_bound_ps(run)
 
 
 def propose(case: Case) -> Iterator[Proposal]:
@@ -41,7 +46,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         yield Proposal(
             condition=f"product of {dims.lhs_element} operands",
             suggestion=f"{narrow} operands, accumulated in {dims.accumulator}",
-            launches=((kernel, tilings.choose(kernel, case.target, "default")),),
+            launches=((kernel, case.tiling(kernel)),),
             confidence="low",
         )
         return

@@ -17,13 +17,20 @@ from math import prod
 import msgspec
 
 from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.ceilings import above_bound_ps
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import Axis, BoundKernel, BoundNest, BoundTensor
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Access, Contraction, Index, Work
 
 NAME = "split_reduction"
 CATEGORY = "xpu-shark.tiling"
 LEAST_PART = 256  # iterations of the reduction that one core keeps at least
+
+
+def ceiling(run: KernelRun, target: Target) -> int:
+    return above_bound_ps(run) if target.cores > 1 else 0
 
 
 def propose(case: Case) -> Iterator[Proposal]:

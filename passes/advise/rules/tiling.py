@@ -14,25 +14,27 @@ for bit unless the reduction is cut differently.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.ceilings import above_bound_ps
 from xpu_shark.passes.advise.config import config
 from xpu_shark.simulator.plan import Tiling
-from xpu_shark.simulator.search import search, space
+from xpu_shark.simulator.search import QUICK, THOROUGH, search
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.tiling import TILERS
 
 NAME = "tiling"
 CATEGORY = "xpu-shark.tiling"
-# (axes whose tile is varied, tilings simulated)
-QUICK = (2, 6)
-THOROUGH = (4, 24)
-WORTH_SEARCHING = 1.05  # times the bound; closer than this there is nothing to find
+
+
+def ceiling(run: KernelRun, target: Target) -> int:
+    return above_bound_ps(run)
 
 
 def propose(case: Case) -> Iterator[Proposal]:
     """The fastest tiling found, if it is not the one in use."""
-    if case.run.time_ps < WORTH_SEARCHING * case.run.bounds.bound_ps:
+    if not above_bound_ps(case.run):
         return
     best = _best(case)
     if _same(case, best):
@@ -48,8 +50,8 @@ def propose(case: Case) -> Iterator[Proposal]:
 def _best(case: Case) -> Tiling:
     """The fastest of the tilings around the one in use and around the target's own choice."""
     starts = dict.fromkeys((case.run.plan, TILERS[case.target.tiler](case.kernel, case.target)))
-    around = chain.from_iterable(space(case.kernel, case.target, start) for start in starts)
-    found = search(case.kernel, case.target, case.run.plan, tuple(starts)[1:], tilings=list(around))
+    effort = THOROUGH if case.thorough else QUICK
+    found = search(case.kernel, case.target, case.run.plan, tuple(starts)[1:], effort=effort)
     return found[0].tiling
 
 
