@@ -11,10 +11,13 @@ from typing import Final, NoReturn
 
 from xpu_shark.compiler import errors, outputs
 from xpu_shark.compiler.errors import UsageError
+from xpu_shark.compiler.read_plan import read_plan
 from xpu_shark.compiler.trace import capture, module_functions, readers, signature, trace_file
 from xpu_shark.compiler.trace.merge import named
 from xpu_shark.compiler.trace.model import SETUP, Loss, Trace
 from xpu_shark.compiler.trace.problem import TraceError
+from xpu_shark.passes.instrument.expression import PlanError
+from xpu_shark.passes.instrument.plan import Plan
 
 _SAMPLE = re.compile(r"1/([1-9]\d*)")
 _COMPILE: Final = "--iree-"  # flags of the compiler start with this, those of the runner do not
@@ -64,6 +67,9 @@ def _parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
         metavar="FILE",
         help="instead of a run: a .ireereplay, .ireeprof, instrument dump or .xputrace; repeatable",
     )
+    parser.add_argument(
+        "--plan", default="", metavar="OUT.vmfb", help="with --from: module that a dump is of"
+    )
     parser.add_argument("--function", default="", help="to call")
     parser.add_argument("--input", action="append", default=[], help="as iree-run-module takes it")
     parser.add_argument("--device", action="append", default=[], help="default: local-task")
@@ -103,11 +109,13 @@ def _check(args: argparse.Namespace, compiling: list[str], running: list[str]) -
     if args.files and (running or args.input or args.device):
         other = next(iter(running), "--input and --device")
         raise UsageError(f"record --from: {other} is for running a module; leave it out")
+    if args.plan and not args.files:
+        raise UsageError("record: --plan=OUT.vmfb is for --from; a module that is run has its own")
     if stray := [each for each in running if not each.startswith("--")]:
         raise UsageError(f"record: {stray[0]}: expected one module")
     if compiling and not args.module:
         raise UsageError(f"record: {compiling[0]} needs --module=IN.mlir, which it compiles")
-    for path in filter(None, [args.vmfb, args.module]):
+    for path in filter(None, [args.vmfb, args.module, args.plan]):
         if not Path(path).is_file():
             raise UsageError(f"record: no file {path!r}")
 
@@ -125,15 +133,25 @@ def _run(args: argparse.Namespace, runner_flags: list[str]) -> Trace:
         iterations=args.iterations,
         extra=tuple(runner_flags),
         instrumented=functions.instrumented,
+        plan=_plan(args.vmfb),
     )
     return capture.capture(run, args.target)
 
 
 def _import(args: argparse.Namespace) -> Trace:
     """Files of one run or several; calls are named by --function, or after their exports."""
-    trace = readers.read_all(args.files)
+    trace = readers.read_all(args.files, _plan(args.plan) if args.plan else None)
     target = args.target or trace.target
     return replace(named(trace, args.function), target=target)
+
+
+def _plan(vmfb: str) -> Plan | None:
+    """The probe plan of a module; None where it has none. Raises `UsageError`."""
+    module_functions.read(vmfb)  # says what is wrong with the file
+    try:
+        return read_plan(vmfb)
+    except PlanError as problem:
+        raise UsageError(f"{vmfb}: {problem}; compile it again with this version") from None
 
 
 def _sampled(trace: Trace, every: int) -> Trace:

@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 import msgspec
 
+from xpu_shark.simulator.workload import Trips
+
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """A command of a run. `what`: dispatch, copy, fill, update, read, write or collective.
 
-    `constants` are None where the recording has none; `bytes` is what a move moves.
+    `constants` are None where the recording has none; `trips` are as in a `workload.Launch`;
+    `bytes` is what a move moves.
     """
 
     what: str
     kernel: str = ""
     constants: tuple[int, ...] | None = ()
+    trips: Trips = ()
     bytes: int = 0
 
 

@@ -154,9 +154,10 @@ def _item(event: Event, sites: Mapping[str, tuple[tuple[str, Launch], ...]]) -> 
     if event.what != "dispatch":
         return None
     if event.constants is not None:
-        return Launch(kernel=event.kernel, constants=event.constants)
+        return Launch(kernel=event.kernel, constants=event.constants, trips=event.trips)
     found = {site.constants for _, site in sites.get(event.kernel, ())}
-    return Launch(kernel=event.kernel, constants=found.pop() if len(found) == 1 else ())
+    fixed = found.pop() if len(found) == 1 else ()
+    return Launch(kernel=event.kernel, constants=fixed, trips=event.trips)
 
 
 def _placed(report: Report, sites: Mapping[str, tuple[tuple[str, Launch], ...]]) -> Report:
@@ -187,7 +188,8 @@ def _place(event: Event, known: Mapping[str, Kernel], dispatches: tuple[Dispatch
         return -1
     needed = kernel_symbols(known[event.kernel])
     for number, item in enumerate(dispatches):
-        if item.name == event.kernel and (
+        same = item.name == event.kernel and item.trips == event.trips
+        if same and (
             event.constants is None
             or all(
                 item.constants[n] == value

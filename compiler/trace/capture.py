@@ -20,6 +20,7 @@ from xpu_shark.compiler.trace.contention import Period, Watch, disturbed
 from xpu_shark.compiler.trace.merge import named
 from xpu_shark.compiler.trace.model import SETUP, UNKNOWN, Iteration, Launches, Loss, Trace
 from xpu_shark.compiler.trace.problem import TraceError
+from xpu_shark.passes.instrument.plan import Plan
 from xpu_shark.passes.text import one_line
 
 # What to ask a device's profiler for: local ones time dispatches on the host.
@@ -32,7 +33,8 @@ HOST_TARGET: Final = "host"  # the target that describes this machine, see xpu-s
 class Run:
     """What to run: `devices` as IREE names them, `inputs` as --input takes them.
 
-    `extra` are further flags of IREE's runner; `instrumented`: the module has probes.
+    `extra` are further flags of IREE's runner; `instrumented`: the module has probes, and `plan`
+    what they mean, if they are ours.
     """
 
     module: str
@@ -43,6 +45,7 @@ class Run:
     iterations: int
     extra: tuple[str, ...] = ()
     instrumented: bool = False
+    plan: Plan | None = None
 
     def flags(self) -> list[str]:
         return [
@@ -62,15 +65,15 @@ def capture(run: Run, target: str) -> Trace:
     with tempfile.TemporaryDirectory(prefix="xpu-shark-") as folder:
         profile = str(Path(folder, "run.ireeprof"))
         replay = str(Path(folder, "run.ireereplay"))
+        files = [replay, profile]
         with lock.alone():
             periods = _record(run, profile, replay)
-        trace = readers.read_all([replay, profile])
-        probes = _probes(run, str(Path(folder, "run.idb"))) if run.instrumented else Trace()
+        if run.instrumented:
+            files.append(_probes(run, str(Path(folder, "run.idb"))))
+        trace = readers.read_all(files, run.plan)
     trace = _marked(named(_without_warmup(trace, run.warmup), run.function), periods)
     return replace(
         trace,
-        probes=probes.probes,
-        losses=(*trace.losses, *probes.losses),
         device=",".join(run.devices),
         target=target or (HOST_TARGET if all(_is_local(each) for each in run.devices) else ""),
         tool=f"iree-base-runtime {version('iree-base-runtime')}",
@@ -98,11 +101,11 @@ def _record(run: Run, profile: str, replay: str) -> list[Period]:
     )
 
 
-def _probes(run: Run, path: str) -> Trace:
-    """One run more: the benchmark runner writes no instrument dump."""
-    program = [tool.binary("iree-run-module"), *run.flags(), "--output="]
+def _probes(run: Run, path: str) -> str:
+    """The instrument dump of one run more: the benchmark runner writes none."""
+    program = [tool.binary("iree-run-module"), *run.flags(), "--output_max_element_count=0"]
     _execute([*program, f"--instrument_file={path}"], run.module)
-    return readers.read(path)
+    return path
 
 
 def _execute(command: Sequence[str], module: str) -> list[Period]:

@@ -54,6 +54,7 @@ def _event(kind: Kind, unrecorded: bool) -> Event:
         what=kind.what,
         kernel=kind.export,
         constants=None if missing else kind.constants,
+        trips=tuple(zip(*(kind.trips[n::3] for n in range(3)), strict=True)),
         bytes=kind.bytes,
     )
 

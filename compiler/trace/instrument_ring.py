@@ -34,12 +34,18 @@ _IN_STEP: Final = 64  # events that a wrong start is not expected to survive
 
 @dataclass(frozen=True)
 class Event:
-    """`site` is None where the workgroup record was overwritten. `amount` is bytes or a value."""
+    """`site` is None where the workgroup record was overwritten. `amount` is bytes or a value.
+
+    `key` is unique for each workgroup record and what belongs to it, and rises with the records;
+    `place` are a workgroup's id x, y, z and count x, y, z.
+    """
 
     what: Literal["workgroup", "value", "load", "store"]
     site: int | None
+    key: int
     amount: int | float = 0
     ordinal: int = 0
+    place: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,19 +100,22 @@ def _events(ring: Ring, at: int) -> Iterator[Event]:
         (word,) = ring.span.unpack("Q", place, "record")
         tag = word & 0xFF
         if tag == _WORKGROUP:
-            yield Event("workgroup", _site(ring, place))
+            site, *where = _workgroup(ring, place)
+            yield Event("workgroup", site, at, place=tuple(where))
             at += 32
         elif tag == _TEXT:
             at += (8 + (word >> 8 & 0xFFFF) + 15) // _ALIGN * _ALIGN
         elif tag == _VALUE:
             value = _value(ring.span, place, word)
-            yield Event("value", _owner(ring, at, word), value, word >> 16 & 0xFF)
+            key, owner = _owner(ring, at, word)
+            yield Event("value", owner, key, value, word >> 16 & 0xFF)
             at += _ALIGN
         elif tag in (_LOAD, _STORE):
             what: Literal["load", "store"] = "load" if tag == _LOAD else "store"
             if not word >> 8 & 0xFFFF:
                 raise ring.span.wrong(place, f"a {what} of at least 1 byte", 0)
-            yield Event(what, _owner(ring, at, word), word >> 8 & 0xFFFF)
+            key, owner = _owner(ring, at, word)
+            yield Event(what, owner, key, word >> 8 & 0xFFFF)
             at += _ALIGN
         else:
             raise ring.span.wrong(place, "a record of type 0, 1, 2, 4 or 5", f"type {tag}")
@@ -115,7 +124,8 @@ def _events(ring: Ring, at: int) -> Iterator[Event]:
         raise ring.span.wrong(place, "a write head at the end of a record", ring.written)
 
 
-def _site(ring: Ring, place: int) -> int:
+def _workgroup(ring: Ring, place: int) -> tuple[int, ...]:
+    """Site, id x y z, count x y z of the record at `place`."""
     site = ring.span.u32(place, "workgroup record") >> 8
     x, y, z, nx, ny, nz = ring.span.unpack("6I", place + 4, "workgroup record")
     if site >= ring.sites:
@@ -123,11 +133,11 @@ def _site(ring: Ring, place: int) -> int:
     if x >= nx or y >= ny or z >= nz:
         inside = f"a workgroup inside {nx}x{ny}x{nz}"
         raise ring.span.wrong(place + 4, inside, f"{x}, {y}, {z}")
-    return site
+    return site, x, y, z, nx, ny, nz
 
 
-def _owner(ring: Ring, at: int, word: int) -> int | None:
-    """Site of the workgroup that an event at stream position `at` belongs to."""
+def _owner(ring: Ring, at: int, word: int) -> tuple[int, int | None]:
+    """Key and site of the workgroup that an event at stream position `at` belongs to."""
     key = word >> 24
     place = at % ring.size
     if key >= ring.size or key % _ALIGN:
@@ -136,10 +146,10 @@ def _owner(ring: Ring, at: int, word: int) -> int | None:
     if position < ring.first:
         if not ring.lost:
             raise ring.span.wrong(place, "an event after its workgroup", f"key {key}")
-        return None
+        return position, None
     if ring.span.u32(key, "workgroup record") & 0xFF != _WORKGROUP:
         raise ring.span.wrong(place, "the key of a workgroup record", f"key {key}")
-    return _site(ring, key)
+    return position, _workgroup(ring, key)[0]
 
 
 def _value(span: Span, place: int, word: int) -> int | float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -135,6 +135,24 @@ def _exports(rows: Iterable[Export]) -> tuple[Export, ...]:
             location=old.location or row.location,
         )
     return tuple(best.values())
+
+
+def without_probes(trace: Trace, probed: Container[str]) -> Trace:
+    """Launches of the `probed` exports with the arguments that the program gives them.
+
+    IREE's instrumentation adds a constant and a binding behind those: probe site and ring.
+    """
+    numbers: dict[Kind, int] = {}
+    table = [
+        numbers.setdefault(_without_probe(kind) if kind.export in probed else kind, len(numbers))
+        for kind in trace.kinds
+    ]
+    column = np.array(table, np.int64)[trace.launches.kind] if table else trace.launches.kind
+    return replace(trace, kinds=tuple(numbers), launches=replace(trace.launches, kind=column))
+
+
+def _without_probe(kind: Kind) -> Kind:
+    return msgspec.structs.replace(kind, constants=kind.constants[:-1], bindings=kind.bindings[:-1])
 
 
 def settle(trace: Trace) -> Trace:

@@ -36,7 +36,8 @@ class Kind(Struct, frozen=True, kw_only=True):
     """A command, up to when it ran: launches of one kind differ in nothing but time.
 
     `constants` are the 32-bit words that a dispatch is given, `bindings` its buffers' sizes in
-    bytes; `bytes` is what a command that is no dispatch moves. `device` counts from 0.
+    bytes; `trips` what probes counted of its loops: number, turns and entries, one after the other.
+    `bytes` is what a command that is no dispatch moves. `device` counts from 0.
     """
 
     what: What
@@ -45,6 +46,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     workgroups: tuple[int, int, int] = (0, 0, 0)
     constants: tuple[int, ...] = ()
     bindings: tuple[int, ...] = ()
+    trips: tuple[int, ...] = ()
     bytes: int = 0
 
 
@@ -63,7 +65,9 @@ class Iteration(Struct, frozen=True, kw_only=True):
 class Probe(Struct, frozen=True, kw_only=True):
     """What probes in one export counted over the whole run.
 
-    `values` are of one value probe (`ordinal`), in order: sizes and trip counts.
+    `values` are of one value probe (`ordinal`), in order. Or they are of trip count number `trip`
+    of the kernel (`simulator.workload.Launch`): turns and entries of the first launch with `grid`
+    workgroups in x, y and z, then of the next.
     """
 
     export: str
@@ -71,6 +75,8 @@ class Probe(Struct, frozen=True, kw_only=True):
     bytes_loaded: int = 0
     bytes_stored: int = 0
     ordinal: int = UNKNOWN
+    trip: int = 0
+    grid: tuple[int, ...] = ()
     values: tuple[int | float, ...] = ()
 
 

@@ -15,8 +15,12 @@ from typing import Final
 
 from xpu_shark.compiler.trace.instrument_metadata import Metadata, read_metadata
 from xpu_shark.compiler.trace.instrument_ring import Ring, read_ring
+from xpu_shark.compiler.trace.launch_trips import LaunchTrips
 from xpu_shark.compiler.trace.model import Export, Loss, Probe, Trace
+from xpu_shark.compiler.trace.problem import TraceError
 from xpu_shark.compiler.trace.span import Span
+from xpu_shark.passes.instrument.expression import PlanError
+from xpu_shark.passes.instrument.plan import Plan
 
 MAGIC: Final = b"0IDB"
 _METADATA, _RING = 0, 1
@@ -24,8 +28,11 @@ _VERSION: Final = 0
 _HEADER: Final = 16
 
 
-def read(path: str) -> Trace:
-    """A trace with exports and probes and no launches. Raises `TraceError` or `OSError`."""
+def read(path: str, plan: Plan | None = None) -> Trace:
+    """A trace with exports and probes and no launches; trip counts with the module's `plan`.
+
+    Raises `TraceError` or `OSError`.
+    """
     data = Path(path).read_bytes()
     whole = Span(path, data, 0, len(data))
     chunks = list(_chunks(whole))
@@ -36,11 +43,17 @@ def read(path: str) -> Trace:
         raise whole.wrong(len(data), "a ring chunk after the metadata", "the end")
     metadata = read_metadata(chunks[0][1])
     found = [read_ring(span, len(metadata.sites)) for span in rings]
-    counts, orphans, events = _count(found, metadata)
+    trips = [LaunchTrips(plan or Plan()) for _ in found]
+    counts, orphans, events = _count(found, metadata, trips)
     losses = tuple(_losses(found, orphans, events))
+    probes = [p for n in sorted(counts) for p in _probes(metadata.exports[n], counts[n])]
+    try:
+        probes += [probe for each in trips for probe in each.probes()]
+    except PlanError as problem:
+        raise TraceError(f"{path}: not of the module with this probe plan: {problem}") from None
     del data, whole, chunks, rings, found  # values as objects take more than the file
     return Trace(
-        probes=tuple(p for n in sorted(counts) for p in _probes(metadata.exports[n], counts[n])),
+        probes=tuple(probes),
         exports=tuple(Export(name=name) for name in metadata.exports),
         losses=losses,
         sources=(Path(path).name,),
@@ -84,16 +97,21 @@ class _Counts:
     values: dict[int, _Values] = field(default_factory=lambda: defaultdict(_Values))
 
 
-def _count(rings: list[Ring], metadata: Metadata) -> tuple[dict[int, _Counts], int, int]:
+def _count(
+    rings: list[Ring], metadata: Metadata, trips: list[LaunchTrips]
+) -> tuple[dict[int, _Counts], int, int]:
     """Counts by export, and how many of all events belong to an overwritten workgroup."""
     counts: dict[int, _Counts] = defaultdict(_Counts)
     orphans = events = 0
-    for event in (event for ring in rings for event in ring.events()):
+    pairs = zip(rings, trips, strict=True)
+    for own, event in ((own, event) for ring, own in pairs for event in ring.events()):
         events += 1
         if event.site is None:
             orphans += 1
             continue
-        count = counts[metadata.sites[event.site]]
+        number = metadata.sites[event.site]
+        own.take(metadata.exports[number], event)
+        count = counts[number]
         if event.what == "workgroup":
             count.workgroups += 1
         elif event.what == "load":

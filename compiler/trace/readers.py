@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from xpu_shark.compiler.trace import merge
+from xpu_shark.compiler.trace.bind_trips import bind_trips
 from xpu_shark.compiler.trace.model import Trace
 from xpu_shark.compiler.trace.problem import TraceError, wrong
+from xpu_shark.passes.instrument.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ KINDS: Final = (
     FileKind("profile", ".ireeprof", b"IRPF", "read_profile"),
     FileKind("trace", ".xputrace", b"PK\x03\x04", "trace_file"),
 )
-REPLAY, PROFILE = KINDS[1], KINDS[2]
+DUMP, REPLAY, PROFILE, TRACE = KINDS
 
 
 def kind_of(path: str) -> FileKind:
@@ -46,36 +48,51 @@ def kind_of(path: str) -> FileKind:
     raise wrong(path, 0, expected, start.hex(" ") or "an empty file")
 
 
-def read(path: str) -> Trace:
-    """One file as a trace. Raises `TraceError`."""
+def read(path: str, plan: Plan | None = None) -> Trace:
+    """One file as a trace; `plan` is of the module that an instrument dump is of.
+
+    Raises `TraceError`.
+    """
     try:
-        module = importlib.import_module(f"xpu_shark.compiler.trace.{kind_of(path).module}")
-        found = module.read(path)
+        kind = kind_of(path)
+        module = importlib.import_module(f"xpu_shark.compiler.trace.{kind.module}")
+        found = module.read(path, plan) if kind is DUMP else module.read(path)
     except OSError as problem:
         raise TraceError(f"{path}: {problem.strerror or problem}") from None
     assert isinstance(found, Trace)
     return found
 
 
-def read_all(paths: Sequence[str]) -> Trace:
+def read_all(paths: Sequence[str], plan: Plan | None = None) -> Trace:
     """Files as one trace, in the order given.
 
-    A replay and a profile next to each other are of one run; what else there is follows it.
+    A replay, a profile and an instrument dump next to each other, in any order, are of one run;
+    what else there is follows it.
     """
     parts: list[Trace] = []
-    waiting: tuple[FileKind, Trace] | None = None
+    run: dict[FileKind, Trace] = {}
     for path in paths:
-        kind, trace = kind_of_checked(path), read(path)
-        if waiting and {waiting[0], kind} == {REPLAY, PROFILE}:
-            pair = {waiting[0].name: waiting[1], kind.name: trace}
-            parts.append(merge.join(pair[REPLAY.name], pair[PROFILE.name]))
-            waiting = None
-            continue
-        parts += [waiting[1]] if waiting else []
-        waiting = (kind, trace) if kind in (REPLAY, PROFILE) else None
-        parts += [] if waiting else [trace]
-    parts += [waiting[1]] if waiting else []
+        kind, trace = kind_of_checked(path), read(path, plan)
+        if kind in run or kind is TRACE:
+            parts += _one_run(run)
+            run = {}
+        if kind is TRACE:
+            parts.append(trace)
+        else:
+            run[kind] = trace
+    parts += _one_run(run)
     return merge.settle(merge.append(parts))
+
+
+def _one_run(files: dict[FileKind, Trace]) -> list[Trace]:
+    parts = [files[kind] for kind in (REPLAY, PROFILE) if kind in files]
+    if len(parts) > 1:
+        parts = [merge.join(*parts)]
+    if DUMP in files:
+        probed = {export.name for export in files[DUMP].exports}
+        parts = [merge.without_probes(part, probed) for part in parts]
+        parts = [bind_trips(merge.append([*parts, files[DUMP]]))]
+    return parts
 
 
 def kind_of_checked(path: str) -> FileKind:

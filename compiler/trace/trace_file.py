@@ -25,7 +25,7 @@ from xpu_shark.compiler.trace.model import (
 from xpu_shark.compiler.trace.problem import TraceError
 
 __all__ = ["MAGIC", "VERSION", "read", "write"]
-VERSION: Final = 1
+VERSION: Final = 2
 SUFFIX: Final = ".xputrace"
 _TABLES: Final[dict[str, type[msgspec.Struct]]] = {
     "kinds": Kind,
@@ -96,6 +96,7 @@ def _trace(arrays: dict[str, Array]) -> Trace:
     found["launches"] = _launches(arrays, len(found["kinds"]))
     assert set(found) == {field.name for field in fields(Trace)}
     _check(found["iterations"], len(found["launches"]))
+    _check_trips(found["kinds"], found["probes"])
     return Trace(**found)
 
 
@@ -124,3 +125,9 @@ def _check(iterations: tuple[Iteration, ...], launches: int) -> None:
         if each.first < at or each.launches < 0 or each.first + each.launches > launches:
             raise ValueError(f"expected iterations in order within {launches} launches")
         at = each.first + each.launches
+
+
+def _check_trips(kinds: tuple[Kind, ...], probes: tuple[Probe, ...]) -> None:
+    rows = [(kind.trips, 3) for kind in kinds] + [(each.values, 2) for each in probes if each.trip]
+    if any(len(values) % size or min(values, default=0) < 0 for values, size in rows):
+        raise ValueError("expected trip counts in threes and pairs, none below 0")

@@ -7,6 +7,7 @@ sin, pow, index. `index` is address arithmetic. Ops that only name a value cost 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 
@@ -89,6 +90,7 @@ FREE = frozenset(
 _CONSTANTS = frozenset(("arith.constant", "math.constant", "complex.constant"))
 _VARYING = frozenset(("linalg.index", "iree_linalg_ext.index", "tensor.extract", "memref.load"))
 _WIDENING = frozenset(("arith.extf", "arith.extsi", "arith.extui"))
+_FLOAT = re.compile(r"(b|t)?f\d+\w*")
 _CAST = _WIDENING | {"arith.truncf", "arith.trunci"}
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli", "complex.add": "complex.mul"}
 
@@ -129,6 +131,19 @@ def count_work(
         Work(kind=kind, element=element, count=count, loops=loops)
         for (kind, element, loops), count in counts.items()
     )
+
+
+def scalar_work(block: ir.Block) -> tuple[Work, ...]:
+    """Work of the float ops that stand in `block` itself and make one number.
+
+    Integers are left out: in the body of a loop they steer it.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for op in (view.operation for view in block.operations):
+        element = _element(op) if op.name in KINDS else ""
+        if _FLOAT.fullmatch(element):
+            counts.update({(kind, element): count for kind, count in KINDS[op.name].items()})
+    return tuple(Work(kind=k, element=e, count=count) for (k, e), count in counts.items())
 
 
 def _depth(op: ir.Operation, reach: dict[ir.Value, int]) -> int | None:

@@ -13,7 +13,7 @@ from xpu_shark.passes.bridge.buffers import Buffer
 from xpu_shark.passes.bridge.errors import Unreadable
 from xpu_shark.passes.bridge.indexing import Position, Step, identity
 from xpu_shark.passes.bridge.locations import source_location
-from xpu_shark.passes.bridge.sizes import Leaf, Size, SizeReader
+from xpu_shark.passes.bridge.sizes import Leaf, Size, SizeReader, is_unknown
 from xpu_shark.passes.bridge.tile_sizes import read_tiles
 from xpu_shark.passes.bridge.views import View
 from xpu_shark.simulator.element_type import bits
@@ -44,7 +44,9 @@ class KernelBuilder:
         """`leaves`: sizes that come from outside; `walk` reads the ops of a block."""
         self.name = name
         self._walk = walk
-        self.sizes = SizeReader({**leaves, "tensor.dim": self._dim, "memref.dim": self._dim})
+        own: dict[str, Leaf] = {"tensor.dim": self._dim, "memref.dim": self._dim}
+        own["tensor.extract"] = lambda _, value: self.trip_symbol(value.owner.operation)
+        self.sizes = SizeReader({**leaves, **own})
         self.tensors: list[Tensor] = []
         self.nests: list[Nest] = []
         self.views: dict[ir.Value, View] = {}
@@ -249,10 +251,14 @@ class KernelBuilder:
             self.trips = outer
 
     def trip_symbol(self, op: ir.Operation) -> Size:
-        """A count of `op` that only a run can tell: turns of a loop, or how often a branch runs
-        its first arm."""
+        """A count that only a run can tell: turns of a loop `op`, how often a branch runs its
+        first arm, or an element that is read and used as a size."""
         name = trip_name(self.name, len(self.trip_names) + 1)
         return symbol(self.trip_names.setdefault(op, name))
+
+    def is_data(self, name: str) -> bool:
+        """Whether a symbol's value depends on what the arrays hold, or is not understood."""
+        return is_unknown(name) or name.startswith(f"{self.name}.trip")
 
     def rename(self, old: int, new: int) -> None:
         """Everything that is tensor `old` becomes tensor `new`."""

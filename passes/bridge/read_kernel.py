@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import msgspec
 from iree.compiler import ir
 
@@ -23,16 +21,7 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
     `state` and `reason`. Launch constants are the symbols `constant0`, ...; dynamic extents of
     a plain function's arguments are `arg0.1` (argument 0, dimension 1).
     """
-    builder = _builder(name)
-    try:
-        _read_function(builder, func_op.operation)
-        tensors, nests = _used(builder)
-    except Unreadable as error:
-        builder.lost.append(str(error))
-        tensors, nests = (), ()
-    except Exception as error:  # a fault of ours must not end the user's build; it is reported
-        builder.lost.append(describe_fault(name, error))
-        tensors, nests = (), ()
+    builder, tensors, nests = _read(func_op, name)
     state, reason = _verdict(builder, tensors, nests)
     return Kernel(
         name=name,
@@ -47,18 +36,30 @@ def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str
 
 
 def trip_numbers(func_op: ir.Operation) -> dict[ir.Operation, int]:
-    """Loops and branches of a kernel whose count is a symbol of it: 1 for `<kernel>.trip`, ...
+    """Ops of a kernel whose count is a symbol that its sizes depend on: 1 for `<kernel>.trip`.
 
-    What comes before something unreadable counts; nothing is raised.
+    Loops, branches and elements read as sizes; see `KernelBuilder.trip_symbol`.
     """
-    builder = _builder("")
-    with contextlib.suppress(Exception):  # `read_kernel` says what is wrong
+    builder, tensors, nests = _read(func_op, "")
+    used = symbols(*_sizes(tensors, nests))
+    numbers = enumerate(builder.trip_names.items(), 1)
+    return {op: number for number, (op, name) in numbers if name in used}
+
+
+def _read(
+    func_op: ir.Operation, name: str
+) -> tuple[KernelBuilder, tuple[Tensor, ...], tuple[Nest, ...]]:
+    builder = KernelBuilder(name, {"hal.interface.constant.load": _launch_constant}, read_block)
+    tensors: tuple[Tensor, ...] = ()
+    nests: tuple[Nest, ...] = ()
+    try:
         _read_function(builder, func_op.operation)
-    return {op: number for number, op in enumerate(builder.trip_names, 1)}
-
-
-def _builder(name: str) -> KernelBuilder:
-    return KernelBuilder(name, {"hal.interface.constant.load": _launch_constant}, read_block)
+        tensors, nests = _used(builder)
+    except Unreadable as error:
+        builder.lost.append(str(error))
+    except Exception as error:  # a fault of ours must not end the user's build; it is reported
+        builder.lost.append(describe_fault(name, error))
+    return builder, tensors, nests
 
 
 def _read_function(builder: KernelBuilder, func: ir.Operation) -> None:
@@ -82,15 +83,20 @@ def _verdict(
     builder: KernelBuilder, tensors: tuple[Tensor, ...], nests: tuple[Nest, ...]
 ) -> tuple[State, str]:
     """State and reason; a size that cannot be known only matters where something has it."""
-    sizes = [size for tensor in tensors for size in tensor.shape]
-    for nest in nests:
-        sizes += [dim.extent for dim in nest.dims]
-        sizes += [nest.trips, 1 if nest.points is None else nest.points]
-    unknown = tuple(f"size from {name[8:]}" for name in symbols(*sizes) if is_unknown(name))
+    names = symbols(*_sizes(tensors, nests))
+    unknown = tuple(f"size from {name[8:]}" for name in names if is_unknown(name))
     problems = tuple(dict.fromkeys((*builder.lost, *builder.problems, *unknown)))
     if not problems:
         return "modelled", ""
     return "unmodelled" if builder.lost else "partial", "; ".join(problems)
+
+
+def _sizes(tensors: tuple[Tensor, ...], nests: tuple[Nest, ...]) -> list[Size]:
+    sizes = [size for tensor in tensors for size in tensor.shape]
+    for nest in nests:
+        sizes += [dim.extent for dim in nest.dims]
+        sizes += [nest.trips, 1 if nest.points is None else nest.points]
+    return sizes
 
 
 def _used(builder: KernelBuilder) -> tuple[tuple[Tensor, ...], tuple[Nest, ...]]:

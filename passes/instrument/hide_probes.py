@@ -25,15 +25,20 @@ class HideProbes(ModulePass):
     name: ClassVar[str] = "xpu-hide-probes"
 
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
-        for probe in all_ops(module, WORKGROUP):
-            if not any(True for result in probe.results for _ in result.uses):
-                _erase(probe)
+        erase_probes(module)
         for function in all_ops(module, "util.func"):
             if symbol(function) == QUERY:
                 function.erase()
         for function in all_ops(module, "func.func"):
             if PLAN in function.attributes:
                 del function.attributes[PLAN]
+
+
+def erase_probes(root: ir.Operation) -> None:
+    """Erase the workgroup probes under `root` to which no value probe belongs."""
+    for probe in all_ops(root, WORKGROUP):
+        if not any(True for result in probe.results for _ in result.uses):
+            _erase(probe)
 
 
 def _erase(op: ir.Operation) -> None:

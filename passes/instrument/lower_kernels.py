@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from iree.compiler import ir
 from iree.compiler.passmanager import PassManager
 
+from xpu_shark.passes.instrument.name_trips import name_trips
 from xpu_shark.passes.instrument.plan import ExportPlan, encode
 from xpu_shark.passes.instrument.probe_ops import PLAN, all_ops, kernels, symbol
 from xpu_shark.passes.instrument.remarks import decline
@@ -48,6 +49,8 @@ def _wanted(function: ir.Operation) -> bool:
 def _lower(module: ir.Operation) -> None:
     """Lower a copy first: a lowering that fails leaves half of its work behind."""
     copy = module.clone(ip=ir.InsertionPoint.after(module)).operation
+    for function in filter(_wanted, all_ops(copy, "func.func")):
+        name_trips(function)
     manager = PassManager("builtin.module", context=module.context)
     manager.add(f"func.func({','.join(_LOWERING)})")
     try:

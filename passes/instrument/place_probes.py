@@ -9,6 +9,7 @@ from typing import Final
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.locations import source_location
+from xpu_shark.passes.instrument.name_trips import trip_number
 from xpu_shark.passes.instrument.plan import (
     NONE,
     Branch,
@@ -83,7 +84,8 @@ class Placer:
         if op.name == "scf.while":
             return [self._while(op, *blocks)]
         bodies = [tuple(self._block(block, outermost=outermost)) for block in blocks]
-        return [Branch(values[0], *bodies)]
+        then, otherwise = (*bodies, ())[:2]  # a forall has one
+        return [Branch(values[0], then, otherwise, trip_number(op))]
 
     def _for(self, op: ir.Operation, body: ir.Block, outermost: bool) -> Loop:
         """What is put at the start of the body last comes first in it."""
@@ -99,7 +101,8 @@ class Placer:
             self.prober.value(site, body.arguments[0], start)
         lower, upper, step = self.control.values[op]
         location = source_location(op.location)
-        return Loop(number, lower, upper, step, tuple(inner), site, location)
+        trip = trip_number(op)
+        return Loop(number, lower, upper, step, tuple(inner), site, location, trip)
 
     def _while(self, op: ir.Operation, before: ir.Block, body: ir.Block) -> While:
         number, (condition,) = self.control.numbers[op], self.control.values[op]
@@ -108,7 +111,8 @@ class Placer:
         site = self._site() if self.every else NONE
         if site != NONE:
             self.prober.zero(site, ir.InsertionPoint.at_block_begin(body))
-        return While(number, first, condition, inner, site, source_location(op.location))
+        location, trip = source_location(op.location), trip_number(op)
+        return While(number, first, condition, inner, site, location, trip)
 
     def _values(self, values: Iterable[ir.Value], place: ir.InsertionPoint) -> list[Node]:
         """Probes at `place` of those `values` that need one."""
@@ -118,7 +122,7 @@ class Placer:
             if site is None:
                 continue
             self.prober.value(site, value, place)
-            nodes.append(Value(site))
+            nodes.append(Value(site, self.control.trips.get(site, 0)))
         return nodes
 
     def _stamp(self, place: ir.InsertionPoint, *, high: bool, loop: int = NONE) -> Stamp:

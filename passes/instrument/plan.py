@@ -22,9 +22,11 @@ _Kind = TypeVar("_Kind")
 
 
 class Value(msgspec.Struct, frozen=True, omit_defaults=True, tag="value"):
-    """A probe of a 32-bit value that later bounds or conditions are made of."""
+    """A probe of a 32-bit value that later bounds or conditions are made of, or a size (`trip`,
+    as for a `Loop`)."""
 
     site: int
+    trip: int = 0
 
 
 class Stamp(msgspec.Struct, frozen=True, omit_defaults=True, tag="stamp"):
@@ -39,7 +41,10 @@ class Stamp(msgspec.Struct, frozen=True, omit_defaults=True, tag="stamp"):
 
 
 class Loop(msgspec.Struct, frozen=True, omit_defaults=True, tag="for"):
-    """`for lower <= i < upper, by step`. `site` reports i in every iteration, if there is one."""
+    """`for lower <= i < upper, by step`. `site` reports i in every iteration, if there is one.
+
+    `trip`: its trip count is the kernel's symbol of that number in the workload; 0 for none.
+    """
 
     number: int
     lower: Expression
@@ -48,12 +53,14 @@ class Loop(msgspec.Struct, frozen=True, omit_defaults=True, tag="for"):
     body: tuple[Node, ...] = ()
     site: int = NONE
     location: str = ""
+    trip: int = 0
 
 
 class While(msgspec.Struct, frozen=True, omit_defaults=True, tag="while"):
     """Runs `before`, then as long as `condition` holds `body` and `before` again.
 
-    It has no induction variable: `site`, if there is one, reports 0 in every iteration.
+    It has no induction variable: `site`, if there is one, reports 0 in every iteration. `trip`
+    as for a `Loop`.
     """
 
     number: int
@@ -62,14 +69,16 @@ class While(msgspec.Struct, frozen=True, omit_defaults=True, tag="while"):
     body: tuple[Node, ...] = ()
     site: int = NONE
     location: str = ""
+    trip: int = 0
 
 
 class Branch(msgspec.Struct, frozen=True, omit_defaults=True, tag="if"):
-    """Runs `then` if `condition` is not 0, else `otherwise`."""
+    """Runs `then` if `condition` is not 0, else `otherwise`. `trip` is of `then`."""
 
     condition: Expression
     then: tuple[Node, ...] = ()
     otherwise: tuple[Node, ...] = ()
+    trip: int = 0
 
 
 Node = Value | Stamp | Loop | While | Branch

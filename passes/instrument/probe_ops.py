@@ -8,6 +8,8 @@ from typing import Final
 
 from iree.compiler import ir
 
+# Ops that a trip count of the workload may be of.
+COUNTED: Final = ("scf.for", "scf.while", "scf.if", "tensor.extract")
 WORKGROUP: Final = "hal.instrument.workgroup"
 PLAN: Final = "xpu.plan"  # attribute of a func.func: its plan, until xpu-embed-plan takes it
 BACKEND: Final = "llvm-cpu"  # the one that lowers hal.instrument ops
@@ -15,12 +17,12 @@ _COUNTER: Final = "llvm.readcyclecounter"
 _TRIPLE = re.compile(r'target_triple = "([^"-]*)-')
 
 
-def all_ops(root: ir.Operation, name: str) -> list[ir.Operation]:
-    """The ops called `name` under `root`, in program order."""
+def all_ops(root: ir.Operation, *names: str) -> list[ir.Operation]:
+    """The ops called one of `names` under `root`, in program order."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == name:
+        if op.name in names:
             found.append(op)
         return ir.WalkResult.ADVANCE
 

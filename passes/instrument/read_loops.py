@@ -18,6 +18,7 @@ from xpu_shark.passes.instrument.expression import (
     WorkgroupId,
     apply,
 )
+from xpu_shark.passes.instrument.name_trips import trip_number
 from xpu_shark.passes.instrument.read_expression import ExpressionReader
 
 LOOPS: Final = ("scf.for", "scf.while")
@@ -35,14 +36,16 @@ class Control:
     `values` holds of each op what decides about its bodies: lower and upper bound and step of
     scf.for, the condition of scf.if and scf.while, whether this workgroup has a point of
     scf.forall. `numbers` numbers the loops. `workload` are
-    the sizes that the launch was given, by their ordinal. `inside` names each op of another kind
-    with loops in it: those are not followed.
+    the sizes that the launch was given, by their ordinal. `trips` says of a site that its value
+    is a trip count of the workload. `inside` names each op of another kind with loops in it: those
+    are not followed.
     """
 
     reader: ExpressionReader
     values: dict[ir.Operation, tuple[Expression, ...]] = field(default_factory=dict)
     numbers: dict[ir.Operation, int] = field(default_factory=dict)
     workload: dict[int, Expression] = field(default_factory=dict)
+    trips: dict[int, int] = field(default_factory=dict)
     inside: list[str] = field(default_factory=list)
 
 
@@ -79,7 +82,10 @@ def _inner(op: ir.Operation) -> Iterator[ir.OpView]:
 def _block(control: Control, block: ir.Block) -> None:
     for view in block.operations:
         op = view.operation
-        if not op.regions or not (op.name in LOOPS or has_loops(op)):
+        if not op.regions and (number := trip_number(op)):
+            control.reader.probe(op.results[0])
+            control.trips[control.reader.sites[op.results[0]]] = number
+        if not op.regions or not (op.name in LOOPS or has_loops(op) or trip_number(op)):
             continue
         if op.name not in _CONTROL or not _understood(op):
             control.inside.append(op.name)

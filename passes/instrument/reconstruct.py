@@ -75,7 +75,7 @@ def replay(plan: Plan, runs: Iterable[WorkgroupRun]) -> Iterator[Iteration | Cyc
     """`reconstruct`, with the cycle stamps where they were taken."""
     exports = {export.name: export for export in plan.exports}
     for number, run in enumerate(runs):
-        yield from _Walk(number, run, _export(exports, run)).all()
+        yield from Walk(number, run, _export(exports, run)).all()
 
 
 def recorded(plan: Plan, runs: Iterable[WorkgroupRun]) -> Iterator[Iteration]:
@@ -131,7 +131,7 @@ def _export(exports: Mapping[str, ExportPlan], run: WorkgroupRun) -> ExportPlan:
     return exports[run.export]
 
 
-class _Walk:
+class Walk:
     """One workgroup's walk through the tree of its export."""
 
     def __init__(self, number: int, run: WorkgroupRun, export: ExportPlan) -> None:
@@ -148,17 +148,20 @@ class _Walk:
 
     def _nodes(self, nodes: Iterable[Node]) -> Iterator[Iteration | Cycles]:
         for node in nodes:
-            match node:
-                case Value(site):
-                    self._known.probed[site] = signed(self._take(site), 32)
-                case Stamp():
-                    yield self._stamp(node)
-                case Loop():
-                    yield from self._loop(node)
-                case While():
-                    yield from self._while(node)
-                case Branch(condition, then, otherwise):
-                    yield from self._nodes(then if self._value(condition) else otherwise)
+            yield from self._node(node)
+
+    def _node(self, node: Node) -> Iterator[Iteration | Cycles]:
+        match node:
+            case Value(site):
+                self._known.probed[site] = signed(self._take(site), 32)
+            case Stamp():
+                yield self._stamp(node)
+            case Loop():
+                yield from self._turns(node, self._range(node))
+            case While():
+                yield from self._while(node)
+            case Branch(condition, then, otherwise):
+                yield from self._nodes(then if self._value(condition) else otherwise)
 
     def _stamp(self, node: Stamp) -> Cycles:
         cycles = unsigned(self._take(node.site), 32)
@@ -166,11 +169,14 @@ class _Walk:
             cycles |= unsigned(self._take(node.high), 32) << 32
         return Cycles(self._number, node.loop, cycles)
 
-    def _loop(self, loop: Loop) -> Iterator[Iteration | Cycles]:
+    def _range(self, loop: Loop) -> range:
         lower, upper, step = map(self._value, (loop.lower, loop.upper, loop.step))
         if step <= 0:
             raise self._wrong(f"a step above 0 of loop {loop.number}, found {step}")
-        for value in range(lower, upper, step):
+        return range(lower, upper, step)
+
+    def _turns(self, loop: Loop, values: Iterable[int]) -> Iterator[Iteration | Cycles]:
+        for value in values:
             self._known.inductions[loop.number] = value
             yield self._iteration(loop, value)
             yield from self._nodes(loop.body)

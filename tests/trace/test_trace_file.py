@@ -82,7 +82,7 @@ def test_the_same_trace_is_the_same_bytes(tmp_path: Path) -> None:
 
 def test_numpy_reads_it_without_pickle(tmp_path: Path) -> None:
     with np.load(written(tmp_path), allow_pickle=False) as arrays:
-        assert int(arrays["version"]) == 1
+        assert int(arrays["version"]) == 2
         assert all(arrays[name].dtype != object for name in arrays.files)
 
 
@@ -129,10 +129,10 @@ def test_runs_one_after_another_are_one_trace() -> None:
 
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_file, "VERSION", 2)
+    monkeypatch.setattr(trace_file, "VERSION", 3)
     path = written(tmp_path)
     monkeypatch.undo()
-    with pytest.raises(TraceError, match=r"offset 0: expected version 1 of .xputrace, found 2"):
+    with pytest.raises(TraceError, match=r"offset 0: expected version 2 of .xputrace, found 3"):
         trace_file.read(path)
 
 

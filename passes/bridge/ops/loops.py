@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from iree.compiler import ir
 
+from xpu_shark.passes.bridge.body_work import scalar_work
 from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, is_shaped
-from xpu_shark.passes.bridge.sizes import Size, is_unknown
+from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.simulator.symbolic import apply, product, symbols
 
 
@@ -24,7 +25,7 @@ def read_for(builder: KernelBuilder, op: ir.Operation) -> None:
     builder.sizes.bind(counter, builder.sizes.read(lower))
     builder.counters.add(counter)
     _carry(builder, arguments, inits)
-    builder.body(block, trips)
+    _turns(builder, op, block, trips)
     _yield(builder, op, block, arguments)
 
 
@@ -60,11 +61,11 @@ def read_while(builder: KernelBuilder, op: ir.Operation) -> None:
     before, after = (region.blocks[0] for region in op.regions)
     trips = builder.trip_symbol(op)
     _carry(builder, before.arguments, op.operands)
-    builder.body(before, trips)
+    _turns(builder, op, before, trips)
     *_, condition = before.operations
     passed = list(condition.operation.operands)[1:]
     _name(builder, after.arguments, passed)
-    builder.body(after, trips)
+    _turns(builder, op, after, trips)
     *_, last = after.operations
     turned = dict(zip(before.arguments, last.operation.operands, strict=True))
     # A loop that is entered ends with what its last turn made.
@@ -74,7 +75,7 @@ def read_while(builder: KernelBuilder, op: ir.Operation) -> None:
 def read_if(builder: KernelBuilder, op: ir.Operation) -> None:
     """Each arm as often as it is taken; what follows works on the first arm's results."""
     taken = builder.sizes.read(op.operands[0])
-    if any(map(is_unknown, symbols(taken))):
+    if any(map(builder.is_data, symbols(taken))):
         taken = builder.trip_symbol(op)
     arms = zip(op.regions, (taken, apply("sub", 1, taken)), strict=True)
     for region, trips in reversed(list(arms)):
@@ -94,7 +95,20 @@ def read_execute_region(builder: KernelBuilder, op: ir.Operation) -> None:
 def _trips(builder: KernelBuilder, op: ir.Operation, bounds: Sequence[ir.Value]) -> Size:
     first, end, stride = map(builder.sizes.read, bounds)
     trips = apply("ceildiv", apply("sub", end, first), stride)
-    return builder.trip_symbol(op) if any(map(is_unknown, symbols(trips))) else trips
+    return builder.trip_symbol(op) if any(map(builder.is_data, symbols(trips))) else trips
+
+
+def _turns(builder: KernelBuilder, op: ir.Operation, block: ir.Block, trips: Size) -> None:
+    """The body's nests, and one for what it computes on single numbers between them.
+
+    A store of single elements brings its block's work along itself (`ops/elements.py`).
+    """
+    builder.body(block, trips)
+    stores = any(view.operation.name == "memref.store" for view in block.operations)
+    if (work := scalar_work(block)) and not stores:
+        outer, builder.trips = builder.trips, product((builder.trips, trips))
+        builder.emit(op, (), (), (), work, loops=())
+        builder.trips = outer
 
 
 def _carry(
