@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from trace_runs import CPU, LAYER, Compile, record, xpu_shark
+from trace_runs import CPU, LAYER, Compile, record, simulated, xpu_shark
 
 CONTEXT = ("--input=640x64xf32=1", "--input=64x32xf32=2")
-
-
-def simulated(folder: Path, *args: str) -> list[dict[str, Any]]:
-    done = xpu_shark("simulate", *args, "--xpu-target=tiny", "--format=jsonl", folder=folder)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def of_type(rows: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from xpu_shark.compiler.trace import readers
 from xpu_shark.compiler.trace.model import Trace
@@ -33,3 +35,10 @@ def record(folder: Path, *args: str) -> Trace:
     done = xpu_shark("record", *args, "-o", "t.xputrace", "--contended=keep", folder=folder)
     assert done.returncode == 0, done.stderr
     return readers.read(str(folder / "t.xputrace"))
+
+
+def simulated(folder: Path, *args: str) -> list[dict[str, Any]]:
+    """What `xpu-shark simulate ARGS` prints for `tiny`, as rows."""
+    done = xpu_shark("simulate", *args, "--xpu-target=tiny", "--format=jsonl", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
