@@ -12,7 +12,8 @@ from xpu_shark.compiler.iree_flags import CommandLine
 from xpu_shark.passes.advise import fusion
 from xpu_shark.passes.advise.case import bound
 from xpu_shark.passes.advise.fusion import Group
-from xpu_shark.passes.advise.prove import MIN_GAIN, Proof
+from xpu_shark.passes.advise.prove import MIN_GAIN, judged
+from xpu_shark.passes.advise.ridge import past_ridge
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import settings
 from xpu_shark.passes.module_pass import Analysis
@@ -20,7 +21,7 @@ from xpu_shark.simulator.evaluate import simulate
 from xpu_shark.simulator.result import Dispatch, Finding
 from xpu_shark.simulator.simulate import time_ps
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.variation import moved
+from xpu_shark.simulator.variation import named_moves
 from xpu_shark.simulator.workload import Workload
 
 _CHILD = "xpu_shark.compiler.workload_main"
@@ -67,18 +68,21 @@ def _name(flag: str) -> str:
 def _finding(
     group: Group, flags: Sequence[str], workloads: tuple[Workload, Workload], analysis: Analysis
 ) -> Finding | None:
+    runs = [item.run for item in group.before if item.run]
+    if all(past_ridge(run, analysis.target) for run in runs):
+        return None
     sides = (group.before, group.after)
     times = [_time(*pair, analysis) for pair in zip(sides, workloads, strict=True)]
     if not times[0] or not times[1] or times[0] < MIN_GAIN * times[1]:
         return None
-    ratios = [times[0] / times[1]]
-    for target in moved(analysis.target):
+    ratios = [("", times[0] / times[1])]
+    for what, target in named_moves(analysis.target):
         one, two = (_time(*pair, analysis, target) for pair in zip(sides, workloads, strict=True))
-        ratios.append(one / max(two, 1))
+        ratios.append((what, one / max(two, 1)))
     assert analysis.report is not None
     function = next(f for f in analysis.report.functions if f.name == group.function)
     after = tuple(d.run for d in group.after if d.run)
-    proof = Proof(after, times[1], ratios[0], min(ratios), max(ratios))
+    proof = judged(after, times[1], ratios)
     saved = times[0] - times[1]
     first = group.before[0]
     return Finding(
@@ -90,6 +94,7 @@ def _finding(
         others=group.names[1:],
         location=first.locations[0] if first.locations else "",
         state=proof.state,
+        depends_on=proof.depends_on,
         condition=f"{len(group.before)} dispatches: {', '.join(group.names)}",
         measured=f"{wording.time(times[0])} in all launches",
         speedup=round(proof.speedup, 4),
@@ -99,7 +104,7 @@ def _finding(
         share=round(saved / (function.time_ps or 1), 6),
         suggestion=f"{' '.join(flags)} makes {len(group.after)} of them",
         confidence="high",
-        before=tuple(d.run for d in group.before if d.run),
+        before=tuple(runs),
         after=proof.after,
     )
 

@@ -37,6 +37,7 @@ class Options:
     devices: int = 1
     fold: bool = True
     effort: Effort = "default"
+    results_per_call: int | None = None
     passes: tuple[str, ...] = DEFAULT_PASSES
     instrument: Instrument = "off"
     trace: str = ""
@@ -163,10 +164,13 @@ def _dim(text: str) -> dict[str, int]:
     return {match[1]: int(match[2])}
 
 
-def _devices(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise UsageError(f"--xpu-devices={text}: expected a whole number of at least 1")
-    return int(text)
+def _count(flag: str) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < 1:
+            raise UsageError(f"--xpu-{flag}={text}: expected a whole number of at least 1")
+        return int(text)
+
+    return parse
 
 
 def _passes(text: str) -> tuple[str, ...]:
@@ -183,12 +187,13 @@ def _trace(text: str) -> tuple[str, Recording]:
     return text, facts.recording(facts.load(text))
 
 
-_FIELDS: Final = {"dim": "dims"}
+_FIELDS: Final = {"dim": "dims", "per": "results_per_call"}
 FLAGS: Final = (
     Flag("target", "NAME|FILE.toml", "accelerator to simulate (xpu-shark targets)", _target),
     Flag("tiling", "ir|default|best", "tile sizes to simulate", _choice("tiling", *_TILINGS)),
     Flag("dim", "NAME=VALUE", "size of a dynamic dimension; repeatable", _dim),
-    Flag("devices", "N", "devices that share the work of collectives", _devices),
+    Flag("devices", "N", "devices that share the work of collectives", _count("devices")),
+    Flag("per", "N", "results of one call, such as tokens: launches by result", _count("per")),
     Flag("effort", "low|default|high", "how hard to look for advice", _choice("effort", *_EFFORTS)),
     Flag("fold", "on|off", "skip over repeated tiles (same result, faster)", _fold),
     Flag("passes", "NAME[,NAME...]", "passes to run instead of the default ones", _passes),

@@ -65,6 +65,7 @@ def analysis(options: Options, source: str) -> Analysis:
         devices=options.devices,
         fold=options.fold,
         effort=options.effort,
+        results_per_call=options.results_per_call,
         trace=options.trace,
         recording=options.recording,
         source=source,

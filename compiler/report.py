@@ -154,6 +154,7 @@ def _finding(item: Finding) -> dict[str, Any]:
         "dispatch": item.dispatch,
         "location": item.location,
         "state": item.state,
+        "depends_on": item.depends_on,
         "condition": item.condition,
         "measured": item.measured,
         "speedup": item.speedup,

@@ -84,7 +84,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     `speedup` is of one launch; `speedup_low` and `speedup_high` are its extremes while each
     uncertain constant of the target moves over its range. A finding whose sign changes there is
-    `indeterminate`. `saved_ps` counts all launches; `share` is of the function's time.
+    `indeterminate`, and `depends_on` names those constants. `saved_ps` counts all launches; `share` is of the function's time.
     """
 
     id: str
@@ -93,6 +93,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     function: str
     dispatch: str
     others: tuple[str, ...] = ()  # dispatches that the change concerns besides `dispatch`
+    depends_on: tuple[str, ...] = ()
     location: str
     state: str
     condition: str

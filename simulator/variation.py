@@ -48,18 +48,24 @@ def time_after(launch: tuple[BoundKernel, Tiling], base: tuple[Target, int], tar
 
 def moved(target: Target) -> Iterator[Target]:
     """The target with each uncertain constant at either end of its stated range."""
+    return (each for _, each in named_moves(target))
+
+
+def named_moves(target: Target) -> Iterator[tuple[str, Target]]:
+    """(what is uncertain, the target with it at one end of its stated range)."""
     spread = target.uncertainty
     for sign in (-1.0, 1.0):
         rate, delay = 1 + sign * spread.bandwidth, 1 + sign * spread.latency
         levels = [faster(level, rate) for level in target.memory]
-        yield replace(target, memory=tuple(levels))
+        yield "memory bandwidth", replace(target, memory=tuple(levels))
         slow = [replace(level, latency_ns=level.latency_ns * delay) for level in target.memory]
-        yield replace(target, memory=tuple(slow))
-        yield replace(target, launch_ns=target.launch_ns * (1 + sign * spread.launch))
+        yield "memory latency", replace(target, memory=tuple(slow))
+        launch_ns = target.launch_ns * (1 + sign * spread.launch)
+        yield "launch cost", replace(target, launch_ns=launch_ns)
         compute = 1 + sign * spread.compute
         unit = None if target.matrix is None else matrix(target.matrix, compute)
-        yield replace(target, matrix=unit)
-        yield replace(target, vector=vector(target.vector, compute))
+        yield "matrix rate", replace(target, matrix=unit)
+        yield "vector rate", replace(target, vector=vector(target.vector, compute))
 
 
 def faster(level: Memory, factor: float) -> Memory:

@@ -14,7 +14,7 @@ from xpu_shark.simulator.result import Dispatch
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.symbolic import Value
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.variation import moved, time_after
+from xpu_shark.simulator.variation import named_moves, time_after
 from xpu_shark.simulator.workload import Workload, trip_counts
 
 
@@ -29,12 +29,15 @@ class Case:
     target: Target
     thorough: bool = True  # whether a search may take its time
     results: int | None = None
+    neighbour: str = ""  # the dispatch launched after it, or before it where it is the last
 
     @cached_property
-    def moved(self) -> tuple[tuple[Target, int], ...]:
-        """The dispatch's time, with the tiles it has, on every moved target."""
+    def moved(self) -> tuple[tuple[str, Target, int], ...]:
+        """What is uncertain, every target with that moved, and the dispatch's time there with the
+        tiles it has."""
         launch, base = (self.kernel, self.run.plan), (self.target, self.run.time_ps)
-        return tuple((target, time_after(launch, base, target)) for target in moved(self.target))
+        moves = named_moves(self.target)
+        return tuple((what, each, time_after(launch, base, each)) for what, each in moves)
 
     def tiling(self, kernel: BoundKernel) -> Tiling:
         """Tiles for a changed `kernel`: those in use where the IR gives them and the axes are the
@@ -69,7 +72,7 @@ class Proposal:
     arithmetic, "low" where it rounds differently, and "hypothetical" where it is the machine that
     would have to be another one: that says what a wait costs and adds to no total.
     `machine` is how the target then runs; `stands_for` how many launches of the dispatch one run
-    of `launches` replaces.
+    of `launches` replaces; `others` are dispatches that the change takes up besides.
     """
 
     condition: str
@@ -78,3 +81,9 @@ class Proposal:
     confidence: str
     machine: Callable[[Target], Target] = _same
     stands_for: int = 1
+    others: tuple[str, ...] = ()
+
+    def only_retiles(self, case: Case) -> bool:
+        """Whether nothing but tiles and loop order would change."""
+        kernels = [kernel for kernel, _ in self.launches]
+        return kernels == [case.kernel] and self.machine is _same and self.stands_for == 1

@@ -1,4 +1,4 @@
-"""The most that a change to one launch can save, in closed form from its run: prunes simulations."""
+"""The most that a change to one launch can save: a closed form that spares simulations."""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@
 What it checks: it compiles the program up to its kernels once more with a flag that makes IREE
 fuse more, simulates that program too, and compares the dispatches that came together.
 Why it matters: a tensor that passes between two dispatches is stored and loaded again, and each
-dispatch pays for its launch. Past the ridge of the memory it saves, fusing gains nothing and may
-cost parallelism or scratchpad: the simulation says so, and then there is no advice.
+dispatch pays for its launch. Where the operational intensity of all of them is past the ridge of
+every memory level no saved byte is waited for, and no fusion is advised. Fusing may cost
+parallelism or scratchpad: the simulation says so, and then there is no advice either.
 Example: a normalisation in three dispatches, each of which reads the row again.
 What to do: add the flag that the remark gives. Advice that IREE follows already does not appear:
 the same flag then changes nothing.

@@ -17,6 +17,7 @@ from xpu_shark.passes.annotate.report_limits import ReportLimits
 from xpu_shark.passes.module_pass import Analysis, Effort, ModulePass
 from xpu_shark.passes.remark import Kind, Remark
 from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
+from xpu_shark.simulator.workload import Workload, launches
 
 LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
 # Share of a function's time that a rule must be able to save on a dispatch to be tried on it, and
@@ -82,22 +83,25 @@ def _worth_trying(
 
 def _findings(
     dispatch: Dispatch, rules: list[Rule], function: Function, analysis: Analysis
-) -> Iterator[Finding]:
+) -> list[Finding]:
     """What of the rules' proposals is proved. Of those that only change tiles, one that is no
-    faster than another says nothing new."""
+    faster than another says nothing new; what another machine would do is said where nothing
+    else is."""
     case = _case(dispatch, analysis)
     least = int(LEAST_SHARE * (function.time_ps or 0)) // dispatch.launches
     retiled = case.run.time_ps
+    found = []
     for rule in sorted(rules, key=RULES.index):
         for proposal in rule.propose(case):
             proof = prove(case, proposal, least)
             if proof is None:
                 continue
-            if [kernel for kernel, _ in proposal.launches] == [case.kernel]:
+            if proposal.only_retiles(case):
                 if proof.after_ps * MIN_GAIN > retiled:
                     continue
                 retiled = proof.after_ps
-            yield _finding(case, rule, proposal, proof, function)
+            found.append(_finding(case, rule, proposal, proof, function))
+    return [each for each in found if each.confidence != HYPOTHETICAL] or found
 
 
 def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
@@ -106,7 +110,17 @@ def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
     kernel = bound(dispatch, analysis.workload, analysis)
     thorough = analysis.effort == "high"
     results = analysis.results_per_call
-    return Case(dispatch, kernel, dispatch.run, analysis.target, thorough, results)
+    near = _neighbour(dispatch, analysis.workload)
+    return Case(dispatch, kernel, dispatch.run, analysis.target, thorough, results, near)
+
+
+def _neighbour(dispatch: Dispatch, workload: Workload) -> str:
+    """The dispatch of the same function launched after its first site, else before it."""
+    body = next(f.body for f in workload.functions if f.name == dispatch.function)
+    names = [launch.kernel for launch in launches(body)]
+    place = names.index(dispatch.name)
+    others = [name for name in (*names[place:], *reversed(names[:place])) if name != dispatch.name]
+    return others[0] if others else ""
 
 
 def _finding(
@@ -121,6 +135,8 @@ def _finding(
         category=rule.category,
         function=function.name,
         dispatch=dispatch.name,
+        others=proposal.others,
+        depends_on=proof.depends_on,
         location=dispatch.locations[0] if dispatch.locations else "",
         state=proof.state,
         condition=proposal.condition,
@@ -148,8 +164,10 @@ def remarks(report: Report) -> Iterator[Remark]:
         yield _remark(finding, report.target)
     for function in report.functions:
         found = [f for f in report.findings if f.function == function.name]
-        if function.time_ps:
-            yield _total(function, found, report.target)
+        dispatches = [d for d in report.dispatches if d.function == function.name]
+        skipped = [d for d in dispatches if d.missing or d.state != "modelled"]
+        if function.time_ps or skipped:
+            yield _total(function, found, skipped, report.target)
 
 
 def _remark(finding: Finding, target: str) -> Remark:
@@ -179,14 +197,16 @@ def _remark(finding: Finding, target: str) -> Remark:
     )
 
 
-def _total(function: Function, found: list[Finding], target: str) -> Remark:
+def _total(
+    function: Function, found: list[Finding], skipped: list[Dispatch], target: str
+) -> Remark:
     return Remark(
         kind=Kind.ANALYSIS,
         category="xpu-shark.summary",
         name=f"{function.name}.advice",
         function=function.name,
         location=function.location,
-        message=wording.advice(function, found, budget(found), target),
+        message=wording.advice(function, found, budget(found), skipped, target),
         args=(
             ("Target", target),
             ("Findings", str(len(found))),

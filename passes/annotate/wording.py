@@ -159,7 +159,13 @@ def finding(item: Finding, target: str) -> str:
     what = " and ".join(dict.fromkeys(run.what for run in item.before))
     gain = f"{item.speedup:.2f}x ({item.speedup_low:.2f} to {item.speedup_high:.2f})"
     if item.state == "indeterminate":
-        gain = f"indeterminate, {gain}: it depends on constants of {target} that are not certain"
+        constants = ", ".join(item.depends_on)
+        gain = f"indeterminate, {gain}: it depends on the {constants} of {target}, not certain"
+    if item.confidence == "hypothetical":
+        return (
+            f"{what} on {target} takes {item.measured}; with {item.suggestion} it would be "
+            f"{gain} as fast: no change of the program gives that"
+        )
     return (
         f"{what} on {target} takes {item.measured}; {item.suggestion} instead of "
         f"{item.condition}: {gain}, saves {time(max(item.saved_ps, 0))}, "
@@ -167,17 +173,26 @@ def finding(item: Finding, target: str) -> str:
     )
 
 
-def advice(item: Function, found: list[Finding], saved: int, target: str) -> str:
-    """What all suggestions for a function come to."""
-    active = sum(each.state == "active" for each in found)
+def advice(
+    item: Function, found: list[Finding], saved: int, skipped: Sequence[Dispatch], target: str
+) -> str:
+    """What all suggestions for a function come to; `skipped` are the dispatches that no rule could
+    look at, for lack of a size or of a model."""
+    left_out = ""
+    if skipped:
+        reasons = "; ".join(f"{each.name}: {each.reason}" for each in skipped)
+        left_out = f"; indeterminate for {_count(len(skipped), 'dispatch')} ({reasons})"
+    if item.time_ps is None and not found:
+        return f"{item.name} on {target}: advice needs a time{left_out}"
     if not found:
-        return f"{item.name} on {target}: no findings"
+        return f"{item.name} on {target}: no findings{left_out}"
+    active = sum(each.state == "active" for each in found)
     whole = item.time_ps or 1
     return (
         f"{item.name} on {target}: {_count(active, 'suggestion')} and {len(found) - active} that "
         "depend on uncertain constants; "
         f"the best of each dispatch together save {time(saved)}, {percent(saved / whole)}: "
-        f"{whole / max(whole - saved, 1):.2f}x"
+        f"{whole / max(whole - saved, 1):.2f}x{left_out}"
     )
 
 

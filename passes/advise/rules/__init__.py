@@ -7,12 +7,31 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from xpu_shark.passes.advise.case import Case, Proposal
-from xpu_shark.passes.advise.rules import precision, split_reduction, tiling
+from xpu_shark.passes.advise.rules import (
+    conversion,
+    gather,
+    issue,
+    launch,
+    layout,
+    overlap,
+    precision,
+    reread,
+    special_functions,
+    spill,
+    split_reduction,
+    standalone_copy,
+    tiling,
+    unfuse,
+)
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
 
 # Of two rules that end at the same tile the first one names the cause.
-_MODULES: tuple[ModuleType, ...] = (tiling, split_reduction, precision)
+_MODULES: tuple[ModuleType, ...] = (
+    *(reread, spill, overlap, tiling, split_reduction, unfuse),
+    *(standalone_copy, layout, gather),
+    *(precision, conversion, special_functions, issue, launch),
+)
 
 
 @dataclass(frozen=True)

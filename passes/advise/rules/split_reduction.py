@@ -17,6 +17,7 @@ from math import prod
 import msgspec
 
 from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.causes import parallel_tiles
 from xpu_shark.passes.advise.ceilings import above_bound_ps
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import Axis, BoundKernel, BoundNest, BoundTensor
@@ -38,11 +39,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     kernel, cores = case.kernel, case.target.cores
     if cores == 1 or len(kernel.nests) != 1 or kernel.online:
         return
-    tiles = prod(
-        -(-axis.extent // size)
-        for axis, size in zip(kernel.axes, case.run.plan.tile, strict=True)
-        if axis.parallel
-    )
+    tiles = parallel_tiles(case, case.run.plan)
     reductions = [n for n, axis in enumerate(kernel.axes) if not axis.parallel]
     if not reductions or tiles * 2 > cores:
         return

@@ -3,7 +3,9 @@
 What it checks: it searches tile sizes around the ones in use and around those that the target's
 own compiler would pick, in every loop order, and simulates those that a bound does not rule out.
 Why it matters: tiles decide how often operands are loaded again, how well loads hide behind
-work, and how much of the matrix unit is padding.
+work, and how much of the matrix unit is padding. The remark names what is wrong with the tile in
+use as far as the better one cures it: padding, cut-off tiles, a tail of idle cores, a scratchpad
+that overflows or is hardly filled, a single buffer, one tile for all, operands loaded again.
 Example: a 4096 cubed product in tiles of 128 x 128 x 128 loads each operand 32 times; in tiles
 of 1024 x 1024 x 512 it loads each 4 times.
 What to do: set the tile that the remark gives, as a `lowering_config` or in a tuning spec where
@@ -16,8 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.causes import causes
 from xpu_shark.passes.advise.ceilings import above_bound_ps
 from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.tiles import changes_reduction, sizes
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.search import QUICK, THOROUGH, search
 from xpu_shark.simulator.simulate import KernelRun
@@ -40,10 +44,12 @@ def propose(case: Case) -> Iterator[Proposal]:
     if _same(case, best):
         return
     yield Proposal(
-        condition=f"{_whose(case)}tile {sizes(case, case.run.plan)}",
+        condition=", ".join(
+            (f"{_whose(case)}tile {sizes(case, case.run.plan)}", *causes(case, best))
+        ),
         suggestion=f"tile {sizes(case, best)} {config(case, best)}".strip(),
         launches=((case.kernel, best),),
-        confidence="medium" if _cuts_reduction(case, best) else "high",
+        confidence="medium" if changes_reduction(case, best) else "high",
     )
 
 
@@ -55,13 +61,6 @@ def _best(case: Case) -> Tiling:
     return found[0].tiling
 
 
-def sizes(case: Case, tiling: Tiling) -> str:
-    """The tile by axis, loops outermost first where there is a choice: "[128, 512, 768]"."""
-    text = f"[{', '.join(map(str, tiling.tile))}]"
-    looped = [a for a in tiling.order if tiling.tile[a] < case.kernel.axes[a].extent]
-    return text if len(looped) < 2 else f"{text} loops {looped}"
-
-
 def _whose(case: Case) -> str:
     """A tile that the user fixed is theirs to change: the advice says that it is."""
     return "the pinned " if any(nest.pinned for nest in case.kernel.nests) else ""
@@ -69,10 +68,3 @@ def _whose(case: Case) -> str:
 
 def _same(case: Case, tiling: Tiling) -> bool:
     return tiling.tile == case.run.plan.tile and tiling.order == case.run.plan.order
-
-
-def _cuts_reduction(case: Case, tiling: Tiling) -> bool:
-    return any(
-        not axis.parallel and tiling.tile[number] != case.run.plan.tile[number]
-        for number, axis in enumerate(case.kernel.axes)
-    )

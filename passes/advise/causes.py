@@ -1,0 +1,93 @@
+"""What is wrong with a tile, as far as a better one cures it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from xpu_shark.passes.advise.case import Case
+from xpu_shark.passes.annotate.wording import percent
+from xpu_shark.simulator.edges import edges
+from xpu_shark.simulator.estimate import estimate
+from xpu_shark.simulator.plan import Tiling, phases
+from xpu_shark.simulator.residency import Residency
+from xpu_shark.simulator.work import compulsory_bytes
+
+CURED = 0.05  # of all, the least change in a share that is worth a word
+UNDER_FILLED = 0.5  # of the scratchpad: a tile that takes less leaves room for a larger one
+
+
+def causes(case: Case, better: Tiling) -> Iterator[str]:
+    """Phrases, each about something that `better` has less of."""
+    yield from _edges(case, better)
+    yield from _tail(case, better)
+    yield from _room(case, better)
+    yield from _reloads(case, better)
+
+
+def _edges(case: Case, better: Tiling) -> Iterator[str]:
+    now, then = case.run.edges, edges(case.kernel, better, case.target)
+    if now.padded_share - then.padded_share > CURED:
+        yield f"{percent(now.padded_share)} of the multiply-adds on padding"
+    if now.edge_share - then.edge_share > CURED:
+        yield f"{percent(now.edge_share)} of the work in tiles cut off at an edge"
+
+
+def _tail(case: Case, better: Tiling) -> Iterator[str]:
+    """Cores that idle in the last wave, as a share of all cores' time in all waves."""
+    if case.target.execution != "waves":
+        return
+    now, then = (_idle(case, tiling) for tiling in (case.run.plan, better))
+    if now - then > CURED:
+        yield f"{percent(now)} of the cores' time idle in the last wave"
+
+
+def _idle(case: Case, tiling: Tiling) -> float:
+    tiles, cores = parallel_tiles(case, tiling), case.target.cores
+    return 1 - tiles / (-(-tiles // cores) * cores)
+
+
+def parallel_tiles(case: Case, tiling: Tiling) -> int:
+    """Tiles that can run beside each other."""
+    return prod(
+        -(-axis.extent // size)
+        for axis, size in zip(case.kernel.axes, tiling.tile, strict=True)
+        if axis.parallel
+    )
+
+
+def _room(case: Case, better: Tiling) -> Iterator[str]:
+    """How the tiles lie in the innermost memory."""
+    level = case.target.memory[-1].name
+    now, then = (estimate(case.kernel, t, case.target) for t in (case.run.plan, better))
+    if case.run.note.startswith("tile") or not now.fits:
+        yield f"more than {level} holds"
+    elif now.used < UNDER_FILLED * now.capacity and now.used < then.used:
+        yield f"{now.used} of {now.capacity} B of {level} filled"
+    if _looped(case, better) and not _looped(case, case.run.plan):
+        yield "one tile, so that load, work and store take turns"
+    elif _looped(case, case.run.plan) and _buffers(case, case.run.plan) == 1:
+        if _buffers(case, better) > 1:
+            yield "a single buffer"
+
+
+def _looped(case: Case, tiling: Tiling) -> bool:
+    """Whether a core has more than one tile to work on."""
+    pairs = zip(case.kernel.axes, tiling.tile, strict=True)
+    if case.target.execution == "waves" and parallel_tiles(case, tiling) > case.target.cores:
+        return True
+    spread = case.target.execution == "waves"
+    return any(size < a.extent for a, size in pairs if not (spread and a.parallel))
+
+
+def _buffers(case: Case, tiling: Tiling) -> int:
+    parts = phases(case.kernel, tiling, distributed=case.target.execution == "waves")
+    return Residency(case.kernel, tiling, case.target, parts).buffers
+
+
+def _reloads(case: Case, better: Tiling) -> Iterator[str]:
+    least = max(compulsory_bytes(case.kernel), 1)
+    now = case.run.bytes.get(case.target.memory[0].name, 0) / least
+    then = estimate(case.kernel, better, case.target).bytes / least
+    if now - then > CURED * now:
+        yield f"{now:.3g} times the compulsory bytes moved"

@@ -1,0 +1,78 @@
+"""launch: a dispatch is shorter than its own launch.
+
+What it checks: whether the least times of everything that a dispatch does add up to less than its
+launch. It simulates the same work inside another launch and, where `--xpu-per=N` says how many
+results (tokens, images) one call gives, the work of several results in one launch.
+Why it matters: a launch costs the same however little it starts. Hundreds of small dispatches a
+token are where decode time goes.
+Example: a cast of seven numbers ahead of the multiplication that uses them.
+What to do: fuse it with the dispatch that makes its operand or uses its result, as a rule the one
+launched next to it (`--xpu-effort=high` tries IREE's flags for that), batch requests, or run
+several tokens a step. A batch shares the larger operand of each product and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from xpu_shark.passes.advise.batched import batched
+from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.rules.standalone_copy import only_moves
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.units.launch import launch_ps
+
+NAME = "launch"
+CATEGORY = "xpu-shark.tiling"
+MOST_TOGETHER = 64  # results in one launch, at most: beyond, latency is what a user notices
+
+
+def ceiling(run: KernelRun, target: Target) -> int:
+    launch = launch_ps(target)
+    return launch if run.bounds.serial_ps < 2 * launch else 0
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    """Its work in another launch; and, where results are counted, that of several results."""
+    condition = f"a launch of its own, {_count(case)}, longer than its work"
+    if case.neighbour and not only_moves(case.kernel):
+        yield Proposal(
+            condition=condition,
+            suggestion=f"one launch for it and its neighbour {case.neighbour}",
+            launches=((case.kernel, case.run.plan),),
+            confidence="high",
+            machine=lambda target: msgspec.structs.replace(target, launch_ns=0.0),
+            others=(case.neighbour,),
+        )
+    if case.results is None:
+        return
+    together = _together(case)
+    kernel = batched(case.kernel, together)
+    yield Proposal(
+        condition=condition,
+        suggestion=f"{together} results a launch (a batch, or steps of {together} tokens)",
+        launches=((kernel, case.tiling(kernel)),),
+        confidence="high",
+        stands_for=together,
+    )
+
+
+def _count(case: Case) -> str:
+    """How often it is launched, for one result where those are counted."""
+    launches, results = case.dispatch.launches, case.results
+    trips = f" for each trip of {', '.join(case.dispatch.per)}" if case.dispatch.per else ""
+    if results is None:
+        return f"{launches} in a call{trips}"
+    return f"{launches / results:.3g} for each of {results} results{trips}"
+
+
+def _together(case: Case) -> int:
+    """The least power of two of results whose work takes as long as one launch."""
+    launch = launch_ps(case.target)
+    work = max(case.run.time_ps - launch, 1)
+    together = 2
+    while together * work < launch and together < MOST_TOGETHER:
+        together *= 2
+    return together

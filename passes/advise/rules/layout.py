@@ -1,0 +1,103 @@
+"""layout: strided access wastes part of every memory burst.
+
+What it checks: whether contiguous runs of an operand's tile are shorter than the memory's burst.
+It simulates the dispatch with that operand's dimensions stored in the order in which a tile
+covers most of a run.
+Why it matters: memory moves whole bursts. A column of 4-byte elements in 64-byte bursts moves
+sixteen times its bytes.
+Example: the second operand of a product with a vector, stored [k, n] and read along k.
+What to do: store the tensor in the order that the remark gives: fold the transpose into the
+weights, or let IREE pack it (`--iree-opt-data-tiling`). What makes the tensor must then write
+that order, which is not counted. Results stay bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+
+import msgspec
+
+from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.ceilings import excess_ps
+from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.estimate import operands
+from xpu_shark.simulator.plan import Tiling, phases
+from xpu_shark.simulator.residency import Residency
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.workload import Access
+
+NAME = "layout"
+CATEGORY = "xpu-shark.memory"
+MOST_DIMS = 5  # orders of more dimensions are not tried
+
+
+def ceiling(run: KernelRun, target: Target) -> int:
+    return excess_ps(run, target)
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    """The operand that gains most bytes by another order of its dimensions."""
+    kernel, plan = case.kernel, case.run.plan
+    now = _moved(kernel, plan, case.target)
+    found = []
+    for tensor in now:
+        for order in _orders(kernel, tensor):
+            then = _moved(stored(kernel, tensor, order), plan, case.target)
+            found.append((then[tensor] - now[tensor], tensor, order))
+    if not found or min(found)[0] >= 0:
+        return
+    gain, tensor, order = min(found)
+    kind = kernel.tensors[tensor]
+    shape = "x".join(map(str, (*kind.shape, kind.element)))
+    yield Proposal(
+        condition=f"strided access to it, {now[tensor]} B in bursts of "
+        f"{case.target.memory[0].burst_bytes} B for {now[tensor] + gain} B",
+        suggestion=f"the {shape} operand stored with its dimensions in the order {list(order)}",
+        launches=((stored(kernel, tensor, order), plan),),
+        confidence="high",
+    )
+
+
+def stored(kernel: BoundKernel, tensor: int, order: tuple[int, ...]) -> BoundKernel:
+    """The kernel with dimension `order[i]` of the tensor stored as its i-th."""
+    kind = kernel.tensors[tensor]
+    turned = msgspec.structs.replace(
+        kind, shape=tuple(kind.shape[dim] for dim in order), contiguous=0
+    )
+    tensors = (*kernel.tensors[:tensor], turned, *kernel.tensors[tensor + 1 :])
+
+    def access(old: Access) -> Access:
+        if old.tensor != tensor:
+            return old
+        return Access(tensor=tensor, map=tuple(old.map[dim] for dim in order))
+
+    nests = tuple(
+        msgspec.structs.replace(
+            nest, reads=tuple(map(access, nest.reads)), writes=tuple(map(access, nest.writes))
+        )
+        for nest in kernel.nests
+    )
+    return msgspec.structs.replace(kernel, tensors=tensors, nests=nests)
+
+
+def _orders(kernel: BoundKernel, tensor: int) -> Iterator[tuple[int, ...]]:
+    """Orders other than the one it has; none where it is picked by other tensors' values, which
+    is the rule gather's business."""
+    dims = range(len(kernel.tensors[tensor].shape))
+    accesses = (a for nest in kernel.nests for a in (*nest.reads, *nest.writes))
+    picked = any(i.indirect for a in accesses if a.tensor == tensor for i in a.map)
+    if 2 <= len(dims) <= MOST_DIMS and not picked:
+        yield from (order for order in permutations(dims) if order != tuple(dims))
+
+
+def _moved(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, int]:
+    """Bytes on the main memory's wires by global tensor."""
+    parts = phases(kernel, tiling, distributed=target.execution == "waves")
+    moved: dict[int, int] = {}
+    for use in operands(kernel, tiling, target, parts, Residency(kernel, tiling, target, parts)):
+        if kernel.tensors[use.access.tensor].is_global:
+            bytes = use.bytes * use.times
+            moved[use.access.tensor] = moved.get(use.access.tensor, 0) + bytes
+    return moved

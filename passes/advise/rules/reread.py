@@ -1,0 +1,99 @@
+"""reread: an operand comes from main memory more than once.
+
+What it checks: how often the tile loops load each operand in one launch. For one that comes more
+than once it simulates the same kernel with the operand kept: its loops outermost, what is reduced
+over it whole, and the other tiles as small as that needs.
+Why it matters: every further pass costs the operand's bytes again, at the slowest memory's rate.
+Example: a softmax whose row passes in pieces is read three times, for the maximum, the sum and
+the division; with tiles of whole rows it is read once.
+What to do: set the tile and loop order that the remark gives, or keep the operand in a scratchpad
+buffer. Results stay bit for bit unless the reduction is cut differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.ceilings import excess_ps
+from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.tiles import changes_reduction, sizes
+from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.element_type import storage_bytes
+from xpu_shark.simulator.estimate import operands
+from xpu_shark.simulator.plan import Tiling, phases
+from xpu_shark.simulator.residency import Residency
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.tilers.shrink import shrink
+
+NAME = "reread"
+CATEGORY = "xpu-shark.memory"
+WORTH_SAYING = 1.5  # passes; less are edges of tiles that overlap
+
+
+def ceiling(run: KernelRun, target: Target) -> int:
+    return excess_ps(run, target)
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    """The operand whose further passes move most bytes, kept."""
+    now = passes(case.kernel, case.run.plan, case.target)
+    again = {tensor: (times - 1) * _bytes(case.kernel, tensor) for tensor, times in now.items()}
+    for tensor in sorted(again, key=lambda tensor: (-again[tensor], tensor)):
+        if now[tensor] < WORTH_SAYING:
+            continue
+        tiling = _keeping(case, tensor)
+        if tiling is None:
+            continue
+        shape = "x".join(map(str, (*case.kernel.tensors[tensor].shape,)))
+        what = f"{shape} {case.kernel.tensors[tensor].element} operand"
+        yield Proposal(
+            condition=f"tile {sizes(case, case.run.plan)}, which loads the {what} "
+            f"{now[tensor]:.3g} times",
+            suggestion=f"keep it: tile {sizes(case, tiling)} {config(case, tiling)}".strip(),
+            launches=((case.kernel, tiling),),
+            confidence="medium" if changes_reduction(case, tiling) else "high",
+        )
+        return
+
+
+def passes(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, float]:
+    """How often each tensor that is read comes from main memory in one launch, by its bytes."""
+    parts = phases(kernel, tiling, distributed=target.execution == "waves")
+    moved: dict[int, int] = {}
+    for use in operands(kernel, tiling, target, parts, Residency(kernel, tiling, target, parts)):
+        direct = not any(index.indirect for index in use.access.map)
+        if direct and not use.written and kernel.tensors[use.access.tensor].is_global:
+            bytes = use.bytes * use.times
+            moved[use.access.tensor] = moved.get(use.access.tensor, 0) + bytes
+    return {tensor: bytes / max(_bytes(kernel, tensor), 1) for tensor, bytes in moved.items()}
+
+
+def _bytes(kernel: BoundKernel, tensor: int) -> int:
+    return storage_bytes(kernel.tensors[tensor].element, prod(kernel.tensors[tensor].shape))
+
+
+def _keeping(case: Case, tensor: int) -> Tiling | None:
+    """The tiling of least estimate that loads the tensor once."""
+    kernel, plan = case.kernel, case.run.plan
+    own = {
+        nest.axes[dim]
+        for nest in kernel.nests
+        for access in nest.reads
+        if access.tensor == tensor
+        for index in access.map
+        for dim, _ in index.terms
+    }
+    order = (*(a for a in plan.order if a in own), *(a for a in plan.order if a not in own))
+    found = []
+    for whole in ({a for a in own if a not in plan.order}, set(range(len(kernel.axes))) - own):
+        tile = [
+            max(axis.extent, 1) if number in whole else plan.tile[number]
+            for number, axis in enumerate(kernel.axes)
+        ]
+        tiling, score = shrink(kernel, Tiling(tuple(tile), order), case.target)
+        if score.fits and passes(kernel, tiling, case.target)[tensor] < WORTH_SAYING:
+            found.append((score.time_ps, tiling.tile, tiling))
+    return min(found)[2] if found else None

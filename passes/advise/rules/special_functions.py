@@ -1,0 +1,137 @@
+"""special_functions: a dispatch is bound by exp, division or their like, not by bytes or products.
+
+What it checks: where the vector unit is what a dispatch waits for, which function takes most of
+its cycles on this target. It simulates the dispatch with each cheaper form of it, and with the
+function in a narrower type where the unit packs that, conversions included.
+Why it matters: such a function costs several to dozens of plain operations an element.
+Example: a GELU by erf at 32 cycles where tanh takes 24.
+What to do: the form that the remark gives. Results round differently: check accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.ceilings import unit_ps
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.element_type import bits, is_float
+from xpu_shark.simulator.nest_cost import times
+from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.units import vector
+from xpu_shark.simulator.workload import Work
+
+NAME = "special_functions"
+CATEGORY = "xpu-shark.tiling"
+
+Form = Callable[[BoundNest, Work], tuple[Work, ...]]
+
+
+def ceiling(run: KernelRun, target: Target) -> int:
+    return unit_ps(run, "vector")
+
+
+def propose(case: Case) -> Iterator[Proposal]:
+    """Cheaper forms of the function that takes most cycles."""
+    cycles = cycles_by_kind(case.kernel, case.target)
+    special = {kind: each for kind, each in cycles.items() if kind in FORMS}
+    if not special:
+        return
+    kind = max(special, key=lambda kind: (special[kind], kind))
+    share = special[kind] / sum(cycles.values())
+    for text, form in (*FORMS[kind], *_narrower(case.target)):
+        kernel = replaced(case.kernel, kind, form)
+        if sum(cycles_by_kind(kernel, case.target).values()) < sum(cycles.values()):
+            yield Proposal(
+                condition=f"{kind}, {100 * share:.0f} % of the vector unit's cycles",
+                suggestion=text,
+                launches=((kernel, case.tiling(kernel)),),
+                confidence="low",
+            )
+
+
+def cycles_by_kind(kernel: BoundKernel, target: Target) -> dict[str, float]:
+    """Cycles of the vector unit in one launch by kind of operation, as if no lane were masked."""
+    cycles: dict[str, float] = {}
+    for nest in kernel.nests:
+        for work in nest.work:
+            if nest.contraction is None and work.kind != "index":
+                count = work.count * times(work, nest.extents, nest.points) * nest.trips
+                cost = vector.op_cycles(target.vector, work.kind, work.element)
+                cycles[work.kind] = cycles.get(work.kind, 0.0) + count * cost
+    return cycles
+
+
+def replaced(kernel: BoundKernel, kind: str, form: Form) -> BoundKernel:
+    """The kernel with every operation of `kind` in another form."""
+
+    def work(nest: BoundNest) -> tuple[Work, ...]:
+        return tuple(
+            item for old in nest.work for item in (form(nest, old) if old.kind == kind else (old,))
+        )
+
+    nests = tuple(msgspec.structs.replace(nest, work=work(nest)) for nest in kernel.nests)
+    return msgspec.structs.replace(kernel, nests=nests)
+
+
+def _ops(**counts: int) -> Form:
+    """Other operations of the same type, `counts` of each for one."""
+
+    def form(_: BoundNest, old: Work) -> tuple[Work, ...]:
+        return tuple(
+            msgspec.structs.replace(old, kind=kind, count=old.count * count)
+            for kind, count in counts.items()
+        )
+
+    return form
+
+
+def _reciprocal(nest: BoundNest, old: Work) -> tuple[Work, ...]:
+    """A division a row and a multiplication an element, if an operand is the same along the row:
+    the divisor then may be it."""
+    inner = len(nest.extents) - 1
+    fixed = any(
+        all(dim != inner for index in access.map for dim, _ in index.terms) for access in nest.reads
+    )
+    if not fixed or old.loops is not None:
+        return (old,)
+    product = msgspec.structs.replace(old, kind="mul")
+    return (product, msgspec.structs.replace(old, loops=inner))
+
+
+def _narrower(target: Target) -> Iterator[tuple[str, Form]]:
+    """The function in the types that the vector unit packs, between two conversions."""
+    for element in target.vector.packed:
+        if is_float(element):
+
+            def form(_: BoundNest, old: Work, element: str = element) -> tuple[Work, ...]:
+                if not is_float(old.element) or bits(old.element) <= bits(element):
+                    return (old,)
+                convert = msgspec.structs.replace(old, kind="convert", count=2 * old.count)
+                return (msgspec.structs.replace(old, element=element), convert)
+
+            yield f"the function in {element}", form
+
+
+# Forms in use elsewhere: GELU's tanh form (Hendrycks and Gimpel, 2016), tanh by exp as
+# 1 - 2 / (exp(2x) + 1), x^y as exp(y log x), a quotient by a reciprocal.
+FORMS: dict[str, tuple[tuple[str, Form], ...]] = {
+    "div": (("the reciprocal once a row, then multiplications", _reciprocal),),
+    "erf": (("tanh(x (a + b x^2)), as in GELU's tanh form", _ops(tanh=1, mul=2, madd=1)),),
+    "tanh": (("1 - 2 / (exp(2x) + 1)", _ops(exp=1, div=1, add=2, mul=1)),),
+    "pow": (
+        ("products, where the exponent is 2 or 3", _ops(mul=2)),
+        ("exp(y log x)", _ops(exp=1, log=1, mul=1)),
+    ),
+    "sqrt": (("x rsqrt(x)", _ops(rsqrt=1, mul=1)),),
+    "rem": (("a mask, where the divisor is a power of two", _ops(logic=1)),),
+    "int_div": (("a shift, where the divisor is a power of two", _ops(shift=1)),),
+    "exp": (),
+    "log": (),
+    "rsqrt": (),
+    "sin": (),
+    "cos": (),
+}

@@ -1,0 +1,21 @@
+"""Tiles of a dispatch in words, and what a change of tiles does to its results."""
+
+from __future__ import annotations
+
+from xpu_shark.passes.advise.case import Case
+from xpu_shark.simulator.plan import Tiling
+
+
+def sizes(case: Case, tiling: Tiling) -> str:
+    """The tile by axis, loops outermost first where there is a choice: "[128, 512, 768]"."""
+    text = f"[{', '.join(map(str, tiling.tile))}]"
+    looped = [a for a in tiling.order if tiling.tile[a] < case.kernel.axes[a].extent]
+    return text if len(looped) < 2 else f"{text} loops {looped}"
+
+
+def changes_reduction(case: Case, tiling: Tiling) -> bool:
+    """Whether a reduction is cut differently: another order of additions."""
+    return any(
+        not axis.parallel and tiling.tile[number] != case.run.plan.tile[number]
+        for number, axis in enumerate(case.kernel.axes)
+    )
