@@ -100,9 +100,20 @@ def messages(candidate: Candidate) -> int:
 def simulate(candidate: Candidate, target: Target, bytes: int, *, fold: bool = True) -> Run:
     """With `fold=False` every device and every message is simulated."""
     job = Job(bytes, candidate.chunks, target.memory[0], launch_ps(target))
-    folded = candidate.folded and fold
-    program = lower(candidate.schedule, candidate.fabric, job, folded=folded)
-    return Run(candidate, run(program, fold=fold and length(program) > UNFOLDED))
+    if not fold:
+        return Run(candidate, _every_device(candidate, job))
+    program = lower(candidate.schedule, candidate.fabric, job, folded=candidate.folded)
+    return Run(candidate, run(program, fold=length(program) > UNFOLDED))
+
+
+def _every_device(candidate: Candidate, job: Job) -> Timeline:
+    """All of them together where all do the same and none is served otherwise than the others."""
+    if candidate.folded:
+        from xpu_shark.simulator.collectives.lockstep import run_all  # needs NumPy
+
+        if timeline := run_all(candidate.schedule, candidate.fabric, job):
+            return timeline
+    return run(lower(candidate.schedule, candidate.fabric, job, folded=False), fold=False)
 
 
 def length(program: Program) -> int:
@@ -127,9 +138,10 @@ def choose(
 ) -> Run:
     """The fastest, by algorithms of the chip's own library (`Network.algorithms`) or by any.
 
-    `pairs` is who sends to whom of a send_recv, () the next one around. Raises `NetworkError` where
-    the network cannot join the group or is not described, `ValueError`
-    where no algorithm does such a collective (see `registry.known_kinds`).
+    `pairs` is who sends to whom of a send_recv, () the next one around. With `fold=False` the one
+    that is chosen is simulated once more, on every device. Raises `NetworkError` where the network
+    cannot join the group or is not described, `ValueError` where no algorithm does such a
+    collective (see `registry.known_kinds`).
     """
     network = target.network
     if network is None:
@@ -139,14 +151,13 @@ def choose(
     if not found:
         raise ValueError(f"no algorithm for {kind}")
     close = _contenders(found, target, bytes)
-    runs = [simulate(candidate, target, bytes, fold=fold) for candidate in close]
+    runs = [simulate(candidate, target, bytes) for candidate in close]
     best = min(runs, key=lambda done: done.timeline.time_ps)
-    return _more_chunks(best, found, target, bytes, fold=fold)
+    best = _more_chunks(best, found, target, bytes)
+    return best if fold else simulate(best.candidate, target, bytes, fold=False)
 
 
-def _more_chunks(
-    best: Run, found: list[Candidate], target: Target, bytes: int, *, fold: bool
-) -> Run:
+def _more_chunks(best: Run, found: list[Candidate], target: Target, bytes: int) -> Run:
     """Estimates do not see lanes wait for each other: go on cutting while it is worth it."""
     start = best.candidate
     for candidate in found:
@@ -154,7 +165,7 @@ def _more_chunks(
         if messages(candidate) > MESSAGES:
             continue
         if same and candidate.chunks in (2 * best.candidate.chunks, 4 * best.candidate.chunks):
-            run = simulate(candidate, target, bytes, fold=fold)
+            run = simulate(candidate, target, bytes)
             if run.timeline.time_ps < (1 - WORTH) * best.timeline.time_ps:
                 best = run
     return best

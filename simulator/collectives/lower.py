@@ -24,11 +24,20 @@ from xpu_shark.simulator.program import Instruction, Program
 
 def lower(schedule: Schedule, fabric: Fabric, job: Job, *, folded: bool) -> Program:
     """The program; `folded` needs a schedule that is `foldable` on the fabric."""
-    names = Names(Emitter(), folded=folded)
+    return _lower(schedule, fabric, job, Names(Emitter(), folded=folded))
+
+
+def one_for_all(schedule: Schedule, fabric: Fabric, job: Job) -> tuple[Program, Names]:
+    """The folded program, and which of its streams and channels lead to other devices."""
+    names = Names(Emitter(), folded=True)
+    return _lower(schedule, fabric, job, names), names
+
+
+def _lower(schedule: Schedule, fabric: Fabric, job: Job, names: Names) -> Program:
     bodies: Bodies = {}
     for number, lane in enumerate(schedule.lanes):
         if isinstance(lane, Alike):
-            for rank in range(1 if folded else schedule.devices):
+            for rank in range(1 if names.folded else schedule.devices):
                 AlikeLane(schedule, fabric, job, names, lane, number, rank, bodies).emit()
         else:
             ListedLane(schedule, fabric, job, names, lane, number, bodies).emit()

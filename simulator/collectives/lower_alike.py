@@ -8,6 +8,7 @@ from xpu_shark.simulator.collectives.pieces import (
     REDUCE_TRAFFIC,
     Job,
     Names,
+    Sent,
     Use,
     hold,
     message_bytes,
@@ -96,8 +97,7 @@ class AlikeLane:
         if self.job.memory is not None:
             streams.append(self._name("read"))
         posts = tuple((self._channel(("go", stream), "data"), 1) for stream in streams)
-        issue = self.names.emitter.resource(f"{self._name('issue')}.queue")
-        return Instruction(issue, 0, 0, waits, posts)
+        return Instruction(self.names.queue(self._name("issue")), 0, 0, waits, posts)
 
     def _read(self, place: int, phase: Phase, first: int, count: int, size: int) -> None:
         if self.job.memory is None:
@@ -108,6 +108,7 @@ class AlikeLane:
         code = traffic(self.names, self.job, self.me, self._name("read"), size)
         posts = ((self._arrival("read", "", self.me, to), 1),)
         code = Instruction(code.resource, code.service_ps, 0, waits, posts, code.bytes)
+        self._sent(self._name("read"), Sent(self.lane, phase, first, count, 0))
         self._loop("read", [code], count, (place, first))
 
     def _send(
@@ -124,7 +125,12 @@ class AlikeLane:
             head = self._channel(("go", onward), "link") if hop + 1 < len(path) else None
             done = self._arrival(_role(hop), port, self.me, to)
             code = hold(self.names, path, hop, stream, size, waits, head, done)
+            self._sent(stream, Sent(self.lane, phase, first, count, hop))
             self._loop(_role(hop), code, count, (place, first), port=port)
+
+    def _sent(self, stream: str, sent: Sent) -> None:
+        if self.names.folded:
+            self.names.sent.setdefault(stream, []).append(sent)
 
     def _receive(self, place: int, phase: Phase, first: int, count: int, size: int) -> None:
         sender = source(self.lane, phase, first, self.rank)
@@ -177,7 +183,9 @@ class AlikeLane:
 
     def _arrival(self, role: str, port: str, origin: int, to: int) -> int:
         pair = (self.names.key(origin), self.names.key(to))
-        return self.names.emitter.channel((self.number, role, port, pair), "link")
+        channel = self.names.emitter.channel((self.number, role, port, pair), "link")
+        self.names.arrivals.add(channel)
+        return channel
 
 
 def device_of(schedule: Schedule, rank: int) -> int:

@@ -92,8 +92,8 @@ class ListedLane:
         """Every chunk's code, after the launch of device `launched` where there is one."""
         body = self.bodies.setdefault(stream, [])
         if launched is not None and self.job.launch_ps:
-            queue = self.names.emitter.resource(f"{stream}.queue")
-            body.append(Instruction(queue, 0, 0, self.names.after_launch(launched, stream)))
+            waits = self.names.after_launch(launched, stream)
+            body.append(Instruction(self.names.queue(stream), 0, 0, waits))
         if self.job.chunks > 1:
             body.append(Loop(self.job.chunks, tuple(code), self.names.emitter.tag(self.number)))
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from xpu_shark.simulator.collectives.schedule import Schedule
+from xpu_shark.simulator.collectives.schedule import Alike, Phase, Schedule
 from xpu_shark.simulator.emit import Emitter
 from xpu_shark.simulator.network import Link
 from xpu_shark.simulator.program import Instruction
@@ -13,6 +13,12 @@ from xpu_shark.simulator.units.dma import moved_bytes, occupancy_ps
 
 REDUCE_TRAFFIC = 3  # both operands read, the result written, besides the write of what arrives
 Use = tuple[tuple[int, int], ...]
+MARK = "@"  # between a name and the number of its device
+
+
+def at(name: str, device: int) -> str:
+    """A stream's or resource's name on one of several devices."""
+    return f"{name}{MARK}{device:05d}"
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -25,15 +31,33 @@ class Job(msgspec.Struct, frozen=True):
     launch_ps: int = 0
 
 
+class Sent(msgspec.Struct, frozen=True):
+    """`count` iterations of a phase from `first` on, whose messages take the ports of the first;
+    a stream holds the path's link `hop` for each of their chunks."""
+
+    lane: Alike
+    phase: Phase
+    first: int
+    count: int
+    hop: int
+
+
 class Names:
     """Streams and resources by device; those of one that stands for all have no number."""
 
     def __init__(self, emitter: Emitter, *, folded: bool) -> None:
         self.emitter, self.folded = emitter, folded
         self.launched: dict[int, list[int]] = {}  # by device, channels that its launch posts to
+        self.arrivals: set[int] = set()  # channels that lead from one device to another
+        self.sent: dict[str, list[Sent]] = {}  # by stream, what one that stands for all sends
 
     def at(self, name: str, device: int) -> str:
-        return name if self.folded else f"{name}@{device:05d}"
+        return name if self.folded else at(name, device)
+
+    def queue(self, stream: str) -> int:
+        """What instructions that take no shared resource run on: the stream's own."""
+        base, _, device = stream.partition(MARK)
+        return self.emitter.resource(f"{base}.queue{MARK}{device}" if device else f"{base}.queue")
 
     def key(self, device: int) -> int:
         return 0 if self.folded else device
@@ -59,7 +83,7 @@ def wire_ps(link: Link, bytes: int) -> int:
 def traffic(names: Names, job: Job, device: int, stream: str, moved: int) -> Instruction:
     """`moved` bytes of the device's memory, or nothing where memory is no limit."""
     if job.memory is None:
-        return Instruction(names.emitter.resource(f"{stream}.issue"), 0)
+        return Instruction(names.queue(stream), 0)
     total = moved_bytes(job.memory, bytes=moved, runs=1, run_bytes=moved)
     resource = names.emitter.resource(names.at(job.memory.name, device))
     return Instruction(resource, occupancy_ps(job.memory, total), bytes=total)
@@ -89,8 +113,7 @@ def hold(
         waits = (*waits, (window, 1))
     code.append(Instruction(resource, wire_ps(link, bytes), rest, waits, ((done, 1),), bytes))
     if window is not None:  # the acknowledgement is back one more latency later
-        issue = names.emitter.resource(f"{stream}.issue")
-        code.append(Instruction(issue, 0, 2 * rest, (), ((window, 1),)))
+        code.append(Instruction(names.queue(stream), 0, 2 * rest, (), ((window, 1),)))
     return code
 
 

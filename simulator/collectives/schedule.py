@@ -14,8 +14,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from math import prod
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+
+if TYPE_CHECKING:  # an import takes as long as many a choice
+    import numpy as np
+    import numpy.typing as npt
+
+Rank = TypeVar("Rank", int, "npt.NDArray[np.int64]")
 
 
 class Struct(msgspec.Struct, frozen=True):
@@ -111,8 +118,8 @@ def rounds(lane: Lane) -> Iterator[tuple[bool, list[Transfer]]]:
             yield phase.chained or turn == 0, list(_transfers(lane, phase, turn))
 
 
-def peer(lane: Alike, phase: Phase, turn: int, rank: int) -> int:
-    """Whom `rank` sends to in an iteration."""
+def peer(lane: Alike, phase: Phase, turn: int, rank: Rank) -> Rank:
+    """Whom `rank` sends to in an iteration; an array of ranks gives an array."""
     stride, extent = prod(lane.dims[: phase.axis]), lane.dims[phase.axis]
     at = rank // stride % extent
     return rank + ((at + phase.step + phase.turn * turn) % extent - at) * stride

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from fabrics import HOP_PS, flat, groups, level, torus
 
+from xpu_shark.simulator.collectives.lockstep import run_all
 from xpu_shark.simulator.collectives.lower import foldable, lower
 from xpu_shark.simulator.collectives.pieces import Job
 from xpu_shark.simulator.collectives.registry import ALGORITHMS, Algorithm, by_name
@@ -64,6 +65,27 @@ def test_one_device_stands_for_all(algorithm: Algorithm, kind: str) -> None:
             same(*runs)
 
 
+def figures(timeline: Timeline) -> tuple[object, ...]:
+    """Everything but the order of streams and resources."""
+    streams = sorted(timeline.streams, key=lambda times: times.name)
+    return timeline.time_ps, timeline.steps, streams, sorted(timeline.resources, key=str)
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), CASES)
+def test_devices_in_step_have_the_engines_figures_to_the_last_stall(
+    algorithm: Algorithm, kind: str
+) -> None:
+    for fabric in FABRICS:
+        schedule = algorithm.build(kind, fabric)
+        if schedule is None or not foldable(schedule, fabric):
+            continue
+        for job in (Job(12_001, 3, MEMORY, launch_ps=10_000), Job(777_777, 2)):
+            every = run(lower(schedule, fabric, job, folded=False), fold=False)
+            together = run_all(schedule, fabric, job)
+            assert together is not None
+            assert figures(together) == figures(every)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("algorithm", "kind"), CASES)
 @pytest.mark.parametrize("fabric", LARGE, ids=lambda f: "x".join(map(str, f.dims)))
@@ -119,13 +141,17 @@ def test_512_devices_in_4_chunks_cost_one_device_a_few_steps() -> None:
     assert timeline.steps < 1000
 
 
-def test_all_512_devices_simulated_take_the_same_time() -> None:
+def test_every_message_of_512_devices_takes_the_same_time() -> None:
     ring = Fabric((Level("link", "ring", 512, 50e9, HOP_PS),))
     schedule = by_name("ring").build("all_reduce", ring)
     assert schedule is not None
-    timeline = run(lower(schedule, ring, Job(64 * 2**20, 4), folded=False))
+    timeline = run_all(schedule, ring, Job(64 * 2**20, 4))
+    assert timeline is not None
     assert timeline.time_ps == 1022 * 4 * 655_360 + HOP_PS
-    assert all(use.busy_ps <= timeline.time_ps for use in timeline.resources)
+    assert timeline.steps == 3 * 512 * 1022 * 4  # issue, send and store
+    links = [use for use in timeline.resources if use.name.startswith("link.+")]
+    assert len(links) == 512
+    assert {use.bytes for use in links} == {1022 * 4 * 32 * 2**10}
 
 
 def test_ring_of_16384_devices_folds() -> None:
