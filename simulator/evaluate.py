@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xpu_shark.simulator import commands
 from xpu_shark.simulator.bind import kernel_symbols
 from xpu_shark.simulator.operator_kind import operator_kind
+from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
 from xpu_shark.simulator.symbolic import Expr, UnboundError, Value, evaluate, symbols
@@ -37,6 +38,7 @@ class Settings:
     dims: Mapping[str, int] = field(default_factory=dict)
     mode: str = "ir"
     devices: int = 1
+    slow: tuple[Slow, ...] = ()
     fold: bool = True
 
 
@@ -180,7 +182,7 @@ class _FunctionWalk:
             self.unknown.update(dict.fromkeys(n for n in symbols(item.bytes) if n not in self.env))
         kind: object = item.kind
         if isinstance(item, Collective):
-            kind = (item.kind, item.reduction, item.group, item.pairs, item.problem)
+            kind = (item.kind, item.reduction, item.group, item.groups, item.pairs, item.problem)
         tally, *_ = self.commands.setdefault((kind, size), (_Tally(), item, size))
         tally.add(item.location, times, per)
 

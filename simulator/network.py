@@ -7,7 +7,8 @@ and a switch of 16. A message goes level by level and, within a ring, the shorte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from math import prod
 from typing import Literal
 
@@ -52,12 +53,25 @@ class Link(msgspec.Struct, frozen=True):
     in_flight: int
 
 
-class Fabric(msgspec.Struct, frozen=True):
-    """Devices are numbered with the innermost level's coordinate running fastest. `slow` divides
-    the rate of single links, by (owner, port): a straggler."""
+class Slow(msgspec.Struct, frozen=True):
+    """The link between two neighbours, both ways, or with one device its main memory and all links
+    from and to it, at `factor` (over 0, at most 1) of the rate."""
+
+    devices: tuple[int, ...]
+    factor: float
+
+    def __str__(self) -> str:
+        return f"{'-'.join(map(str, self.devices))}:{self.factor:g}"
+
+
+class Fabric(msgspec.Struct, frozen=True, dict=True):
+    """Devices are numbered with the innermost level's coordinate running fastest. `slow` is the
+    factor on the rate of single links, by (owner, port), `slow_memory` that on the rate of a
+    device's main memory: stragglers."""
 
     levels: tuple[Level, ...]
     slow: Mapping[tuple[int, str], float] = {}
+    slow_memory: Mapping[int, float] = {}
 
     @property
     def devices(self) -> int:
@@ -70,7 +84,16 @@ class Fabric(msgspec.Struct, frozen=True):
     @property
     def uniform(self) -> bool:
         """Whether the fabric looks the same from every device."""
-        return not self.slow and all(level.kind != "line" for level in self.levels)
+        return not self.straggles and all(level.kind != "line" for level in self.levels)
+
+    @property
+    def straggles(self) -> bool:
+        """Whether any device or link is slower than the others."""
+        return bool(self.slow or self.slow_memory)
+
+    @cached_property
+    def _paths(self) -> dict[tuple[int, int], tuple[Link, ...]]:
+        return {}
 
     @property
     def egress_bytes_per_s(self) -> float:
@@ -79,6 +102,12 @@ class Fabric(msgspec.Struct, frozen=True):
 
     def path(self, source: int, target: int) -> tuple[Link, ...]:
         """The links of a message in order; () from a device to itself."""
+        found = self._paths.get((source, target))
+        if found is None:
+            found = self._paths[source, target] = self._path(source, target)
+        return found
+
+    def _path(self, source: int, target: int) -> tuple[Link, ...]:
         links: list[Link] = []
         stride = 1
         for level in self.levels:
@@ -94,7 +123,7 @@ class Fabric(msgspec.Struct, frozen=True):
     def _link(self, level: Level, owner: int, port: str) -> Link:
         name = f"{level.name}.{port}"
         latency = 0 if port == "in" else level.latency_ps
-        rate = level.bytes_per_s / self.slow.get((owner, name), 1.0)
+        rate = level.bytes_per_s * self.slow.get((owner, name), 1.0)
         return Link(owner, name, rate, latency, level.message_ps, level.in_flight)
 
 
@@ -104,6 +133,47 @@ def fabric(network: Network, devices: int, protocol: Protocol | None = None) -> 
     Raises `NetworkError` where the network cannot join them.
     """
     return Fabric(tuple(_levels(network, devices, protocol, "link")))
+
+
+def slowed(fabric: Fabric, slow: Iterable[Slow]) -> Fabric:
+    """The fabric with stragglers. Raises `NetworkError` for a device that it does not have, and
+    for two that no link of their own joins."""
+    links: dict[tuple[int, str], float] = {}
+    memory: dict[int, float] = {}
+    for item in slow:
+        for device in item.devices:
+            if device >= fabric.devices:
+                raise NetworkError(
+                    f"slow link {item}: no device {device}, they are 0 to {fabric.devices - 1}"
+                )
+        if len(item.devices) == 1:
+            (device,) = item.devices
+            memory[device] = item.factor
+            found = _around(fabric, device)
+        else:
+            found = _between(fabric, item)
+        links.update((link, min(item.factor, links.get(link, 1.0))) for link in found)
+    return msgspec.structs.replace(fabric, slow=links, slow_memory=memory)
+
+
+def _between(fabric: Fabric, slow: Slow) -> list[tuple[int, str]]:
+    """The link of two neighbours, one way and the other."""
+    one, other = slow.devices
+    ways = [way for way in (fabric.path(one, other), fabric.path(other, one)) if len(way) == 1]
+    if not ways:
+        raise NetworkError(
+            f"slow link {slow}: no link joins devices {one} and {other} alone; "
+            f"name neighbours, or one device as {one}:{slow.factor:g}"
+        )
+    return [(link.owner, link.port) for (link,) in ways]
+
+
+def _around(fabric: Fabric, device: int) -> list[tuple[int, str]]:
+    """Every link from or to a device: those of its messages to all others, at its end."""
+    others = [other for other in range(fabric.devices) if other != device]
+    ends = [fabric.path(device, other)[0] for other in others]
+    ends += [fabric.path(other, device)[-1] for other in others]
+    return [(link.owner, link.port) for link in ends]
 
 
 def grid(devices: int, dimensions: int) -> tuple[int, ...]:

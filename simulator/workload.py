@@ -183,14 +183,16 @@ class Move(Struct, frozen=True, kw_only=True, tag="move"):
 
 class Collective(Struct, frozen=True, kw_only=True, tag="collective"):
     """One collective over `group` devices (0: all); `bytes` is the larger of what one device
-    sends and receives. `pairs` is who sends to whom of a send_recv, by rank in the group, where
-    the program says; `problem` why it can never complete."""
+    sends and receives. `groups` are the devices of every group that does it at the same time, by
+    rank, where the program says; `pairs` is who sends to whom of a send_recv, by rank in the
+    group; `problem` why it can never complete."""
 
     kind: str  # all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast, ...
     reduction: str
     element: str
     bytes: int | Expr
     group: int = 0
+    groups: tuple[tuple[int, ...], ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
     problem: str = ""
     location: str = ""

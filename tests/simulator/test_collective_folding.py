@@ -115,7 +115,7 @@ def test_every_symmetric_algorithm_folds_on_a_fabric_of_its_own() -> None:
 def test_line_and_slow_link_are_not_folded() -> None:
     ring = by_name("ring")
     line = Fabric((level("line", 4),))
-    slow = Fabric((level("ring", 4),), slow={(2, "link.+"): 2.0})
+    slow = Fabric((level("ring", 4),), slow={(2, "link.+"): 0.5})
     for fabric in (line, slow):
         schedule = ring.build("all_gather", fabric)
         assert schedule is not None
@@ -123,7 +123,7 @@ def test_line_and_slow_link_are_not_folded() -> None:
 
 
 def test_straggling_link_holds_up_the_whole_ring() -> None:
-    slow = Fabric((level("ring", 4),), slow={(2, "link.+"): 2.0})
+    slow = Fabric((level("ring", 4),), slow={(2, "link.+"): 0.5})
     schedule = by_name("ring").build("all_gather", slow)
     assert schedule is not None
     # Its three parts of 1000 bytes, 2 us each, one after another: each is there when it is due.
