@@ -19,6 +19,7 @@ from xpu_shark.simulator.residency import Residency, depends_on, level_of
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.traffic import moved
 from xpu_shark.simulator.units.cost import PS_PER_NS
+from xpu_shark.simulator.units.launch import workgroups_ps
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -56,7 +57,7 @@ def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
         hops.append(max(_at(flow.drawn, level.bytes_per_s), own))
     memory = max(hops) + setup * flow.transfers
     first = _at(flow.exposed, target.memory[0].bytes_per_s) + setup
-    busiest = max(memory, *compute.values())
+    busiest = max(memory, workgroups_ps(target, tiles if spread else 0), *compute.values())
     if residency.buffers == 1:  # a lone buffer is loaded and worked on in turns
         busiest = memory + sum(compute.values())
     # What the first load and the last store expose is at most what they could hide behind.
@@ -97,7 +98,8 @@ def _traffic(
             if not residency.moves(number, access, written=written):
                 continue
             level = level_of(kernel, nest, access, phase.loops)
-            key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level])
+            own = phase.nests if spread and level else ()  # loops of its own: loaded anew
+            key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level], own)
             if key in seen:
                 continue
             seen.add(key)
@@ -111,6 +113,7 @@ def _traffic(
             if lattice is not None and not written and len(target.memory) > 2:
                 axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
                 fresh = lattice.shared(axes, residency.cached(number, access))
+                fresh *= residency.missed(number, access)
                 times = -(-times * fresh.numerator // fresh.denominator)
             flow.moved += size * times
             flow.exposed += size * (min(tiles, target.cores) if spread else 1)

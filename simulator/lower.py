@@ -23,6 +23,7 @@ from xpu_shark.simulator.residency import Residency, depends_on, level_of, produ
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.traffic import transfer
 from xpu_shark.simulator.units.launch import launch_ps
+from xpu_shark.simulator.workgroups import start_each
 from xpu_shark.simulator.workload import Access
 
 Path = tuple[object, ...]
@@ -67,9 +68,11 @@ class _Lowering:
         bodies: Bodies = {}
         for number, wave in enumerate(self._waves()):
             body = self._body(self.phases, 0, wave.variants, ("wave",))
+            start_each(self.emitter, body, wave, self.target)
             extend(bodies, loop(body, wave.count, self.emitter.tag(("wave", number))))
+        workgroups = bodies.pop("launch", [])
         launch, starts = self._launch(bodies)
-        return self.emitter.program({"launch": [launch], **bodies}, starts)
+        return self.emitter.program({"launch": [launch, *workgroups], **bodies}, starts)
 
     def _waves(self) -> tuple[Wave, ...]:
         if self.spread:
@@ -315,7 +318,8 @@ class _Lowering:
             return Fraction(1)
         nest = self.kernel.nests[use.nest]
         axes = {nest.axes[dim] for index in use.access.map for dim, _ in index.terms}
-        return self.grid.shared(axes, self.residency.cached(use.nest, use.access))
+        cached = self.residency.cached(use.nest, use.access)
+        return self.grid.shared(axes, cached) * self.residency.missed(use.nest, use.access)
 
     # Values that pass between nests.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
 from math import prod
 
@@ -9,6 +10,7 @@ from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.footprint import REMEMBERED, accesses, region
 from xpu_shark.simulator.plan import Phase, Tiling
+from xpu_shark.simulator.reread import missed
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.work import elements
 from xpu_shark.simulator.workload import Access
@@ -101,6 +103,27 @@ class Residency:
         tensor = self.kernel.tensors[access.tensor]
         whole = storage_bytes(tensor.element, prod(tensor.shape))
         return whole + self.used * self.target.cores <= self.target.memory[1].bytes
+
+    def missed(self, number: int, access: Access) -> Fraction:
+        """Share of the operand's loads that main memory has to serve: all, but where a phase
+        before this one has loaded it for the same workgroup and a cache keeps it."""
+        again = len(self.target.memory) > 2 and self._loaded_before(number, access)
+        return missed(self.kernel, self.tiling, self.target) if again else Fraction(1)
+
+    def _loaded_before(self, number: int, access: Access) -> bool:
+        """Whether another phase loads the same, in loops of its own."""
+        nest, phase = self.kernel.nests[number], self._phase[number]
+        if not level_of(self.kernel, nest, access, phase.inner):
+            return False
+        key = depends_on(nest, access)
+        return any(
+            self._phase[n] is not phase
+            and other.tensor == access.tensor
+            and depends_on(self.kernel.nests[n], other) == key
+            for n in range(number)
+            if n in self._phase
+            for other in self.kernel.nests[n].reads
+        )
 
     def _operand_bytes(self) -> tuple[int, int, int]:
         """Bytes of operands that stay all the time, and of one tile of each that changes with a

@@ -206,8 +206,10 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     """One accelerator device.
 
     `clock_hz` is the data sheet's; `sustained_clock_hz` what long matrix work was measured to
-    reach, where that is less. `launch_ns` is paid by every launch, `submit_ns` once by the host
-    for each batch of launches it hands over, or what `submit` says of that kind of operator.
+    reach, where that is less. `launch_ns` is paid by every launch, `workgroup_ns` for each of
+    its workgroups, which start one after another. `submit_ns` is paid once by the host for each
+    batch of launches it hands over, or what `submit` says of that kind of operator. A core has
+    up to `workgroups` at work at once.
     `register_bytes` of a core hold the result tile and what passes between the nests of a
     kernel; 0 where they take the innermost memory.
     """
@@ -219,7 +221,9 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     sustained_clock_hz: Rate | None = None
     cores: Count
     execution: Literal["sequential", "waves"]
+    workgroups: Count = 1
     launch_ns: Cost
+    workgroup_ns: Cost = 0.0
     submit_ns: Cost = 0.0
     submit: Submit = Submit()
     register_bytes: Annotated[int, Meta(ge=0)] = 0

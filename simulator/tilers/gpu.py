@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.estimate import estimate
@@ -26,43 +27,61 @@ MATRIX_TILES = (
 REDUCTION_STEP_BYTES = 64  # one operand row of the reduction per step: 32 elements of 16 bits
 ABOUT = 1.03  # estimates this close are taken for equal
 ELEMENTWISE_TILES = (8192, 4096, 2048, 1024, 256)
+ROW_CHUNKS = (4096, 512)  # elements of a row at a time where the core does not keep it whole
+WARP_ROW = 1024  # longest row that a warp takes alone: PyTorch, softmax of the last dimension
 
 
 def choose(kernel: BoundKernel, target: Target) -> Tiling:
     """Of the candidates that fit, the first (largest) whose estimate is about the least: a
-    larger tile loads less, which the estimate does not see where loads only just hide."""
-    scored = [(estimate(kernel, tiling, target), tiling) for tiling in _candidates(kernel, target)]
-    fitting = [(score, tiling) for score, tiling in scored if score.fits]
-    if not fitting:
-        return min(scored, key=lambda pair: pair[0].used)[1]
-    least = min(score.time_ps for score, _ in fitting)
-    return next(tiling for score, tiling in fitting if score.time_ps <= ABOUT * least)
+    larger tile loads less, which the estimate does not see where loads only just hide. Rows are
+    kept whole where they fit."""
+    smallest: tuple[int, Tiling] | None = None
+    for group in _candidates(kernel, target):
+        scored = [(estimate(kernel, tiling, target), tiling) for tiling in group]
+        fitting = [(score, tiling) for score, tiling in scored if score.fits]
+        if fitting:
+            least = min(score.time_ps for score, _ in fitting)
+            return next(t for score, t in fitting if score.time_ps <= ABOUT * least)
+        used = min(((score.used, tiling) for score, tiling in scored), key=lambda pair: pair[0])
+        smallest = used if smallest is None or used[0] < smallest[0] else smallest
+    assert smallest is not None
+    return smallest[1]
 
 
-def _candidates(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
+def _candidates(kernel: BoundKernel, target: Target) -> Iterator[list[Tiling]]:
+    """Groups of tilings; the first with one that fits is chosen from."""
     nest = root(kernel, target)
     shared = shared_axes(kernel)
     if nest.contraction is not None:
-        for rows, cols in MATRIX_TILES:
-            yield _matrix(kernel, target, nest, shared, rows, cols)
+        yield [_matrix(kernel, target, nest, shared, rows, cols) for rows, cols in MATRIX_TILES]
         return
-    chunks = (0, 4096, 512) if _keeps_rows(kernel, target, nest) else (512,)
-    for points in ELEMENTWISE_TILES:
-        for chunk in chunks:
-            yield _elementwise(kernel, nest, shared, points, chunk)
+    row = _row_bytes(kernel, nest, shared)
+    window = target.dma.window_bytes
+    points = (0,) if _row_a_workgroup(kernel, target, nest, row) else ELEMENTWISE_TILES
+    for chunk in (0, *ROW_CHUNKS) if window is None or row <= window else ROW_CHUNKS[-1:]:
+        yield [_elementwise(kernel, nest, shared, each, chunk) for each in points]
 
 
-def _keeps_rows(kernel: BoundKernel, target: Target, nest: BoundNest) -> bool:
-    """Whether library kernels keep a whole row on the chip from pass to pass."""
-    shared = shared_axes(kernel)
+def _row_bytes(kernel: BoundKernel, nest: BoundNest, shared: tuple[int, ...]) -> int:
+    """Bytes of the longest operand along the axes that workgroups do not share out."""
     tile = [
         1 if axis in shared else extent
         for axis, extent in zip(nest.axes, nest.extents, strict=True)
     ]
-    row = max(
-        (region(kernel.tensors[read.tensor], read, tile).bytes for read in nest.reads), default=0
-    )
-    return target.dma.window_bytes is None or row <= target.dma.window_bytes
+    parts = (region(kernel.tensors[read.tensor], read, tile).bytes for read in nest.reads)
+    return max(parts, default=0)
+
+
+def _row_a_workgroup(kernel: BoundKernel, target: Target, nest: BoundNest, row: int) -> bool:
+    """Whether a library's kernel takes one row a workgroup: one that reduces rows and computes as
+    many results, unless it is a softmax of short rows. Rows shorter than a burst go together."""
+    reduced = {a for a, axis in enumerate(kernel.axes) if not axis.parallel}
+    spread = any(all(each.parallel) and reduced <= set(each.axes) for each in kernel.nests)
+    if nest.axes[-1] not in reduced or not spread:
+        return False
+    exponential = any(work.kind == "exp" for each in kernel.nests for work in each.work)
+    short = prod(kernel.axes[axis].extent for axis in reduced) <= WARP_ROW
+    return row >= target.memory[0].burst_bytes and not (exponential and short)
 
 
 def shared_axes(kernel: BoundKernel) -> tuple[int, ...]:

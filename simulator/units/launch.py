@@ -1,4 +1,4 @@
-"""Fixed costs of starting work: each launch on the device, each batch of launches on the host."""
+"""Costs of starting work: each launch and workgroup on the device, each batch on the host."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from xpu_shark.simulator.units.cost import picoseconds
 def launch_ps(target: Target, launches: int = 1) -> int:
     """Device time that `launches` of any kernel take before they do any work."""
     return launches * picoseconds(target.launch_ns)
+
+
+def workgroups_ps(target: Target, workgroups: int) -> int:
+    """Device time to start so many workgroups, wherever they run."""
+    return picoseconds(workgroups * target.workgroup_ns)
 
 
 def host_call_ps(target: Target, kind: str | None) -> tuple[int, int]:

@@ -38,7 +38,10 @@ def random_target(rng: random.Random) -> Target:
     memory = [_memory(rng, level) for level in target.memory]
     dma = Dma(setup_ns=rng.choice((0.0, 5.0, 33.0)), stages=rng.randint(1, 4))
     cores = rng.choice((1, 2, 3, 8, 132)) if many else 1
-    return msgspec.structs.replace(target, memory=tuple(memory), dma=dma, cores=cores)
+    start = rng.choice((0.0, 3.0, 70.0))
+    return msgspec.structs.replace(
+        target, memory=tuple(memory), dma=dma, cores=cores, workgroup_ns=start
+    )
 
 
 def random_tiling(rng: random.Random, kernel: BoundKernel, target: Target) -> Tiling:

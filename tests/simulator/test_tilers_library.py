@@ -9,6 +9,7 @@ from kernels import matmul, softmax
 from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.target import load
 from xpu_shark.simulator.tilers import gpu, stationary, systolic
+from xpu_shark.simulator.workload import Work
 
 V4 = load("tpu_v4")  # 16 MiB of scratchpad beside the core
 
@@ -49,3 +50,21 @@ def test_rows_that_registers_do_not_hold_are_read_in_chunks() -> None:
     assert gpu.choose(kernel, target).tile[1] == 512
     dma = msgspec.structs.replace(target.dma, window_bytes=4096)
     assert gpu.choose(kernel, msgspec.structs.replace(target, dma=dma)).tile[1] == 1024
+
+
+@pytest.mark.parametrize(
+    ("cols", "exponential", "one"),
+    [(512, True, False), (2048, True, True), (512, False, True), (8, False, False)],
+)
+def test_gpu_gives_a_row_a_workgroup_where_libraries_do(
+    cols: int, exponential: bool, one: bool
+) -> None:
+    """Softmax of short rows is a warp's work; a row of 32 bytes is less than a burst."""
+    kernel = softmax(4096, cols)
+    if not exponential:
+        nests = tuple(
+            msgspec.structs.replace(nest, work=(Work(kind="mul", element="f32"),))
+            for nest in kernel.nests
+        )
+        kernel = msgspec.structs.replace(kernel, nests=nests)
+    assert (gpu.choose(bind(kernel, {}), load("a100")).tile[0] == 1) == one
