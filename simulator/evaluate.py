@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from xpu_shark.simulator import commands
 from xpu_shark.simulator.bind import kernel_symbols
-from xpu_shark.simulator.operator_kind import operator_kind
 from xpu_shark.simulator.network import Slow
+from xpu_shark.simulator.operator_kind import operator_kind
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
 from xpu_shark.simulator.symbolic import Expr, UnboundError, Value, evaluate, symbols
@@ -38,8 +38,8 @@ class Settings:
     dims: Mapping[str, int] = field(default_factory=dict)
     mode: str = "ir"
     devices: int = 1
-    slow: tuple[Slow, ...] = ()
     fold: bool = True
+    slow: tuple[Slow, ...] = ()  # links and devices that are slower than the others
 
 
 def simulate(workload: Workload, settings: Settings) -> Report:
