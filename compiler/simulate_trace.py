@@ -17,7 +17,9 @@ def run(path: str, options: Options, layout: str, stream: TextIO) -> int:
     """Print the report on the trace in `path`. Raises `UsageError` for a file that is no good."""
     trace = facts.load(path)
     workload = facts.workload(path, trace)
-    settings = Settings(options.target, options.dims, options.tiling, options.devices, options.fold)
+    settings = Settings(
+        options.target, options.dims, options.tiling, options.devices, fold=options.fold
+    )
     try:
         found = replay(workload, facts.recording(trace), settings)
     except MismatchError as problem:
