@@ -21,11 +21,27 @@ class Struct(msgspec.Struct, frozen=True, cache_hash=True):
     what a tile moves and costs is remembered by the operand and the tile."""
 
 
+class Context(Struct, frozen=True, cache_hash=True):
+    """Where a launch stands in a program of several: which of its tensors are in the scratchpad
+    before or after it, the bytes that are held there during it, these tensors among them, and
+    whether the program is running already."""
+
+    resident: tuple[int, ...] = ()
+    held: int = 0
+    running: bool = False
+
+
+ALONE = Context()
+
+
 class BoundTensor(Struct, frozen=True, cache_hash=True):
+    """A `resident` tensor is in the scratchpad, and never moves."""
+
     shape: tuple[int, ...]
     element: str
     is_global: bool
     contiguous: int
+    resident: bool = False
 
 
 class BoundNest(Struct, frozen=True, cache_hash=True):
@@ -64,6 +80,8 @@ class BoundKernel(Struct, frozen=True, cache_hash=True):
     axes: tuple[Axis, ...]
     online: bool
     backend: str
+    held: int = 0
+    running: bool = False
 
     @property
     def empty(self) -> bool:
@@ -85,7 +103,7 @@ def missing(kernel: Kernel, env: Mapping[str, Value]) -> tuple[str, ...]:
     return tuple(name for name in kernel_symbols(kernel) if name not in env)
 
 
-def bind(kernel: Kernel, env: Mapping[str, Value]) -> BoundKernel:
+def bind(kernel: Kernel, env: Mapping[str, Value], context: Context = ALONE) -> BoundKernel:
     """Raises `UnboundError` with every missing name."""
     if names := missing(kernel, env):
         raise UnboundError(names)
@@ -95,8 +113,9 @@ def bind(kernel: Kernel, env: Mapping[str, Value]) -> BoundKernel:
             tensor.element,
             tensor.storage == "global",
             evaluate(tensor.contiguous, env),
+            number in context.resident,
         )
-        for tensor in kernel.tensors
+        for number, tensor in enumerate(kernel.tensors)
     )
     extents = [[evaluate(dim.extent, env) for dim in nest.dims] for nest in kernel.nests]
     groups = _unify(kernel, extents)
@@ -104,7 +123,16 @@ def bind(kernel: Kernel, env: Mapping[str, Value]) -> BoundKernel:
         _bind_nest(nest, env, extents[number], groups[number])
         for number, nest in enumerate(kernel.nests)
     )
-    return BoundKernel(kernel.name, tensors, nests, _axes(nests), kernel.online, kernel.backend)
+    return BoundKernel(
+        kernel.name,
+        tensors,
+        nests,
+        _axes(nests),
+        kernel.online,
+        kernel.backend,
+        context.held,
+        context.running,
+    )
 
 
 def _bind_nest(

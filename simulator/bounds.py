@@ -33,7 +33,12 @@ class Bounds(msgspec.Struct, frozen=True):
 def bounds(kernel: BoundKernel, target: Target) -> Bounds:
     """Compulsory bytes at the main memory's rate, useful operations at all cores' peaks."""
     outer = target.memory[0]
-    least = {outer.name: 0, "matrix": 0, "vector": 0, "launch": launch_ps(target)}
+    least = {
+        outer.name: 0,
+        "matrix": 0,
+        "vector": 0,
+        "launch": launch_ps(target, 0 if kernel.running else 1),
+    }
     rate = outer.peak_bytes_per_s or outer.bytes_per_s
     least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / rate)
     cycles = {"matrix": 0.0, "vector": 0.0}

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xpu_shark.simulator import commands
-from xpu_shark.simulator.bind import kernel_symbols
+from xpu_shark.simulator.bind import ALONE, Context, kernel_symbols
 from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.operator_kind import operator_kind
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
+from xpu_shark.simulator.stay import Path, contexts
 from xpu_shark.simulator.symbolic import Expr, UnboundError, Value, evaluate, symbols
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.units.launch import host_call_ps
+from xpu_shark.simulator.units.launch import host_call_ps, launch_ps
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -22,7 +23,6 @@ from xpu_shark.simulator.workload import (
     Launch,
     Move,
     Repeat,
-    Trips,
     Workload,
     trip_counts,
 )
@@ -64,11 +64,14 @@ class _Runner:
         self.needs = {kernel.name: kernel_symbols(kernel) for kernel in workload.kernels}
         self._runs: dict[object, KernelRun | None] = {}
 
-    def run(self, kernel: Kernel, env: Mapping[str, Value]) -> KernelRun | None:
-        key = (kernel.name, tuple((name, env[name]) for name in self.needs[kernel.name]))
+    def run(self, kernel: Kernel, env: Mapping[str, Value], context: Context) -> KernelRun | None:
+        values = tuple((name, env[name]) for name in self.needs[kernel.name])
+        key = (kernel.name, values, context)
         if key not in self._runs:
             s = self.settings
-            self._runs[key] = simulate_kernel(kernel, env, s.target, s.mode, fold=s.fold)
+            self._runs[key] = simulate_kernel(
+                kernel, env, s.target, s.mode, context=context, fold=s.fold
+            )
         return self._runs[key]
 
 
@@ -98,46 +101,50 @@ class _FunctionWalk:
             if name.startswith(prefix):
                 self.env[name.removeprefix(prefix)] = value
         self.dispatches: dict[
-            object, tuple[_Tally, Kernel, Trips, tuple[int | None, ...], tuple[str, ...]]
+            object, tuple[_Tally, Kernel, Launch, Context, tuple[int | None, ...], tuple[str, ...]]
         ]
         self.dispatches = {}
+        self.contexts: Mapping[Path, Context] = {}
+        if runner.settings.target.program == "function":
+            self.contexts = contexts(source.body, runner.kernels, self.env, runner.settings.target)
         self.commands: dict[object, tuple[_Tally, Move | Collective, int | None]] = {}
         self.unknown: dict[str, None] = {}
 
     def result(self) -> tuple[Function, list[Dispatch], list[Command]]:
-        self._walk(self.source.body, 1, ())
+        self._walk(self.source.body, (), 1, ())
         dispatches = [self._dispatch(*entry) for entry in self.dispatches.values()]
         dispatches.sort(key=lambda d: -(d.run.time_ps * d.launches if d.run else 0))
         items = [self._command(*entry) for entry in self.commands.values()]
         return self._function(dispatches, items), dispatches, items
 
-    def _walk(self, body: tuple[Item, ...], times: int, per: tuple[str, ...]) -> None:
-        for item in body:
+    def _walk(self, body: tuple[Item, ...], path: Path, times: int, per: tuple[str, ...]) -> None:
+        for number, item in enumerate(body):
+            here = (*path, number)
             if isinstance(item, Launch):
-                self._launch(item, times, per)
+                self._launch(item, self.contexts.get(here, ALONE), times, per)
             elif isinstance(item, Concurrent):
-                self._walk(item.body, times, per)
+                self._walk(item.body, here, times, per)
             elif isinstance(item, Repeat):
                 trips = self._value(item.trips)
                 if trips is None and (trips := self.env.get(item.name)) is None:
                     self.unknown[item.name] = None
-                    self._walk(item.body, times, (*per, item.name))
+                    self._walk(item.body, here, times, (*per, item.name))
                 else:
-                    self._walk(item.body, times * trips, per)
+                    self._walk(item.body, here, times * trips, per)
             elif isinstance(item, Choice):
-                self._choose(item, times, per)
+                self._choose(item, here, times, per)
             else:
                 self._move(item, times, per)
 
-    def _choose(self, item: Choice, times: int, per: tuple[str, ...]) -> None:
+    def _choose(self, item: Choice, path: Path, times: int, per: tuple[str, ...]) -> None:
         """The arm that `--xpu-dim NAME=N` says; else the one with most commands, and say so."""
         taken = self.env.get(item.name)
         if taken is None or taken >= len(item.arms):
             self.unknown[item.name] = None
             taken = max(range(len(item.arms)), key=lambda n: (len(item.arms[n]), -n))
-        self._walk(item.arms[taken], times, per)
+        self._walk(item.arms[taken], (*path, taken), times, per)
 
-    def _launch(self, launch: Launch, times: int, per: tuple[str, ...]) -> None:
+    def _launch(self, launch: Launch, context: Context, times: int, per: tuple[str, ...]) -> None:
         kernel = self.runner.kernels.get(launch.kernel)
         if kernel is None:
             kernel = Kernel(
@@ -154,8 +161,8 @@ class _FunctionWalk:
         )
         missing = self._missing(launch, needed, values)
         tally, *_ = self.dispatches.setdefault(
-            (kernel.name, values, launch.trips, missing),
-            (_Tally(), kernel, launch.trips, values, missing),
+            (kernel.name, values, launch.trips, context, missing),
+            (_Tally(), kernel, launch, context, values, missing),
         )
         tally.add(launch.location, times, per)
 
@@ -196,7 +203,8 @@ class _FunctionWalk:
         self,
         tally: _Tally,
         kernel: Kernel,
-        trips: Trips,
+        launch: Launch,
+        context: Context,
         values: tuple[int | None, ...],
         missing: tuple[str, ...],
     ) -> Dispatch:
@@ -204,9 +212,9 @@ class _FunctionWalk:
         if missing:
             reason = f"no value for {', '.join(missing)}"
         elif kernel.state != "unmodelled" or kernel.nests:
-            env: dict[str, Value] = {**self.env, **trip_counts(kernel.name, trips)}
+            env: dict[str, Value] = {**self.env, **trip_counts(kernel.name, launch.trips)}
             env.update({f"constant{n}": v for n, v in enumerate(values) if v is not None})
-            run = self.runner.run(kernel, env)
+            run = self.runner.run(kernel, env, context)
             reason = "; ".join(filter(None, (reason, run.note))) if run else reason or "no work"
         return Dispatch(
             function=self.source.name,
@@ -219,7 +227,8 @@ class _FunctionWalk:
             reason=reason,
             missing=missing,
             constants=values,
-            trips=trips,
+            trips=launch.trips,
+            context=context,
             run=run,
         )
 
@@ -258,6 +267,9 @@ class _FunctionWalk:
                 (i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items
             ]
             totals = [sum(row[0] * row[column] for row in times) for column in (1, 2, 3)]
+            if runs and self.contexts:  # one program, launched once
+                launch = launch_ps(self.runner.settings.target)
+                totals = [total + launch for total in totals]
             if runs:  # the host hands kernels over once; collectives are timed on the devices
                 kind = operator_kind(kernel for _, kernel, *_ in self.dispatches.values())
                 before, call = host_call_ps(self.runner.settings.target, kind)

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
+from xpu_shark.simulator import flow
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
 from xpu_shark.simulator.gang import Variant, Wave, grid, waves
@@ -30,7 +31,8 @@ Path = tuple[object, ...]
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One part of a body: a loop over `axis` (None: a single nest) around `phases`."""
+    """One part of a body: a loop over `axis` around `phases`. With no axis it is a single nest,
+    or a product with the nests that take its results as they leave the array."""
 
     axis: int | None
     phases: tuple[Phase, ...]
@@ -89,7 +91,7 @@ class _Lowering:
                 channel = emitter.channel(("launch", stream), "launch")
                 posts.append((channel, 1))
                 emitter.wait(starts, stream, channel)
-        cost = launch_ps(self.target)
+        cost = launch_ps(self.target, 0 if self.kernel.running else 1)
         launch = Instruction(emitter.resource("launch"), cost, posts=tuple(posts))
         return launch, starts
 
@@ -119,7 +121,12 @@ class _Lowering:
         steps: list[Step] = []
         for phase in members:
             if depth == len(phase.loops):
-                steps += [Step(None, (phase,), (nest,)) for nest in phase.nests]
+                for nest in phase.nests:
+                    if steps and self._flows(steps[-1], phase, nest):
+                        before = steps.pop()
+                        steps.append(Step(None, (*before.phases, phase), (*before.nests, nest)))
+                    else:
+                        steps.append(Step(None, (phase,), (nest,)))
                 continue
             axis = phase.loops[depth]
             last = steps[-1] if steps else None
@@ -136,7 +143,10 @@ class _Lowering:
 
     def _step(self, step: Step, depth: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
         if step.axis is None:
-            return self._nest(step.nests[0], variants, path)
+            if len(step.nests) == 1:
+                return self._nest(step.nests[0], variants, path)
+            tiles = {number: _tile(self.kernel.nests[number], variants[0]) for number in step.nests}
+            return flow.emit(self.emitter, self.kernel, self.target, tiles, path)
         tag = self.emitter.tag((*path, step.axis, step.nests[0]))
         inner = (*path, tag)
         if step.axis < 0:  # the trips of a loop around the phase
@@ -151,6 +161,17 @@ class _Lowering:
                 body = self._body(step.phases, depth + 1, sized, inner)
                 extend(bodies, loop(body, count, tag))
         return bodies
+
+    def _flows(self, step: Step, phase: Phase, number: int) -> bool:
+        """Whether nest `number` can work on results of the step's product before it is done."""
+        return (
+            step.axis is None
+            and flow.takes_results(self.kernel, self.target, step.nests, number)
+            and all(
+                can_share(self.kernel, step.phases, phase, axis)
+                for axis in self.kernel.nests[number].axes
+            )
+        )
 
     def _nest(self, number: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
         nest = self.kernel.nests[number]

@@ -15,6 +15,9 @@ from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.work import elements
 from xpu_shark.simulator.workload import Access
 
+# Of the scratchpad: the most that data takes to stay, so that the rest can pass.
+KEPT_SHARE = 0.75
+
 
 @lru_cache(maxsize=REMEMBERED)
 def depends_on(nest: BoundNest, access: Access) -> tuple[object, ...]:
@@ -47,6 +50,11 @@ def produced_before(kernel: BoundKernel, number: int, tensor: int) -> int | None
     return None
 
 
+def capacity(kernel: BoundKernel, target: Target) -> int:
+    """Bytes of the memory beside the core that one launch of the kernel has for itself."""
+    return max(0, target.memory[-1].bytes - kernel.held)
+
+
 class Residency:
     """Decides, for one tiling, how deep the buffers are and which local tensors spill.
 
@@ -60,7 +68,7 @@ class Residency:
         self, kernel: BoundKernel, tiling: Tiling, target: Target, phases: tuple[Phase, ...]
     ) -> None:
         self.kernel, self.tiling, self.target = kernel, tiling, target
-        self.capacity = target.memory[-1].bytes
+        self.capacity = capacity(kernel, target)
         self._phase = {number: phase for phase in phases for number in phase.nests}
         locals_ = self._local_bytes()
         self._spilled: set[int] = set()
@@ -92,7 +100,8 @@ class Residency:
         """Whether this operand of nest `number` is transferred from or to main memory."""
         if access.tensor in self._spilled:
             return True
-        if not self.kernel.tensors[access.tensor].is_global:
+        tensor = self.kernel.tensors[access.tensor]
+        if not tensor.is_global or tensor.resident:
             return False
         return written or produced_before(self.kernel, number, access.tensor) is None
 

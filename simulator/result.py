@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from xpu_shark.simulator.bind import ALONE, Context
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.workload import Trips
 
@@ -18,7 +19,7 @@ class Dispatch(Struct, frozen=True, kw_only=True):
     `run` is one launch; None where there is no work or a size is missing (`missing` names it).
     `launches` counts launches with every loop of unknown trips turning once; `per` names those
     loops. `sites` is the number of places in the program, `locations` where they are. `trips` are
-    a launch's, counted in a run.
+    a launch's, counted in a run, and `context` is where it stands in a program of several.
     """
 
     function: str
@@ -32,6 +33,7 @@ class Dispatch(Struct, frozen=True, kw_only=True):
     missing: tuple[str, ...]
     constants: tuple[int | None, ...]
     trips: Trips = ()
+    context: Context = ALONE
     run: KernelRun | None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from xpu_shark.simulator import tiling as tilings
-from xpu_shark.simulator.bind import BoundKernel, bind
+from xpu_shark.simulator.bind import ALONE, BoundKernel, Context, bind
 from xpu_shark.simulator.bounds import Bounds, bounds
 from xpu_shark.simulator.describe import describe
 from xpu_shark.simulator.edges import Edges, edges
@@ -47,13 +47,19 @@ class AccountingError(RuntimeError):
 
 
 def simulate_kernel(
-    kernel: Kernel, env: Mapping[str, Value], target: Target, mode: str = "ir", *, fold: bool = True
+    kernel: Kernel,
+    env: Mapping[str, Value],
+    target: Target,
+    mode: str = "ir",
+    *,
+    context: Context = ALONE,
+    fold: bool = True,
 ) -> KernelRun | None:
     """None where the kernel has no work for these sizes.
 
     Raises `UnboundError` where sizes are missing.
     """
-    bound = bind(kernel, env)
+    bound = bind(kernel, env, context)
     if bound.empty:
         return None
     tiling = tilings.choose(bound, target, mode)

@@ -206,8 +206,10 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     """One accelerator device.
 
     `clock_hz` is the data sheet's; `sustained_clock_hz` what long matrix work was measured to
-    reach, where that is less. `launch_ns` is paid by every launch, `workgroup_ns` for each of
-    its workgroups, which start one after another. `submit_ns` is paid once by the host for each
+    reach, where that is less. `program` is what the chip's compiler makes one program of: each
+    dispatch, or a whole function, whose dispatches then leave results in the scratchpad for each
+    other. `launch_ns` is paid by every program, `workgroup_ns` for each workgroup of a launch,
+    which start one after another. `submit_ns` is paid once by the host for each
     batch of launches it hands over, or what `submit` says of that kind of operator. A core has
     up to `workgroups` at work at once.
     `register_bytes` of a core hold the result tile and what passes between the nests of a
@@ -221,6 +223,7 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     sustained_clock_hz: Rate | None = None
     cores: Count
     execution: Literal["sequential", "waves"]
+    program: Literal["dispatch", "function"] = "dispatch"
     workgroups: Count = 1
     launch_ns: Cost
     workgroup_ns: Cost = 0.0

@@ -35,7 +35,7 @@ def compulsory_bytes(kernel: BoundKernel) -> int:
         storage_bytes(tensor.element, elements[number])
         for elements in (read, written)
         for number, tensor in enumerate(kernel.tensors)
-        if number in elements and tensor.is_global
+        if number in elements and tensor.is_global and not tensor.resident
     )
 
 

@@ -23,6 +23,14 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all workload data."""
 
 
+class Place(Struct, frozen=True, kw_only=True):
+    """Where a tensor starts: byte `offset` of what the launch binds as number `binding`; None
+    where it is only a part of what lies there."""
+
+    binding: int
+    offset: int | Expr | None = 0
+
+
 class Tensor(Struct, frozen=True, kw_only=True):
     """One array that a kernel touches.
 
@@ -35,6 +43,7 @@ class Tensor(Struct, frozen=True, kw_only=True):
     element: str
     storage: Literal["global", "local"]
     contiguous: int | Expr = 0
+    place: Place | None = None
 
 
 class Index(Struct, frozen=True, kw_only=True):
@@ -140,8 +149,20 @@ class Kernel(Struct, frozen=True, kw_only=True):
     location: str = ""
 
 
+class Span(Struct, frozen=True, kw_only=True):
+    """Bytes that a command touches: `bytes` of them from `offset` on, in a buffer of the host
+    program. Buffers are numbered in each function; nobody outside sees a `transient` one."""
+
+    buffer: int
+    offset: int | Expr
+    bytes: int | Expr
+    access: Literal["read", "write", "both"]
+    transient: bool = False
+
+
 class Launch(Struct, frozen=True, kw_only=True, tag="launch"):
-    """One dispatch site; `constants[i]` is the value of the kernel's symbol `constant{i}`.
+    """One dispatch site; `constants[i]` is the value of the kernel's symbol `constant{i}`, and
+    `spans[i]` what it binds as number i.
 
     `trips` are counts of a recorded run: (n, turns, entries) says that the loop whose trip count
     is the kernel's n-th such symbol was entered `entries` times and turned `turns` times in all.
@@ -149,6 +170,7 @@ class Launch(Struct, frozen=True, kw_only=True, tag="launch"):
 
     kernel: str
     constants: tuple[int | Expr, ...] = ()
+    spans: tuple[Span, ...] = ()
     trips: Trips = ()
     location: str = ""
     device: str = ""
@@ -176,6 +198,7 @@ class Move(Struct, frozen=True, kw_only=True, tag="move"):
 
     kind: Literal["fill", "copy", "transfer"]
     bytes: int | Expr
+    spans: tuple[Span, ...] = ()
     location: str = ""
     device: str = ""
     source: str = ""  # the other device of a transfer
@@ -195,6 +218,7 @@ class Collective(Struct, frozen=True, kw_only=True, tag="collective"):
     groups: tuple[tuple[int, ...], ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
     problem: str = ""
+    spans: tuple[Span, ...] = ()
     location: str = ""
     device: str = ""
 

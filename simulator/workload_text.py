@@ -18,7 +18,9 @@ from xpu_shark.simulator.workload import (
     Launch,
     Move,
     Nest,
+    Place,
     Repeat,
+    Span,
     Tensor,
     Workload,
 )
@@ -45,7 +47,14 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
 def _tensor(tensor: Tensor) -> str:
     run = f", runs of {tensor.contiguous}" if tensor.contiguous else ""
     shape = "x".join(map(str, (*tensor.shape, tensor.element)))
-    return f"{tensor.storage} {shape}{run}"
+    return f"{tensor.storage} {shape}{run}{_place(tensor.place)}"
+
+
+def _place(place: Place | None) -> str:
+    if place is None:
+        return ""
+    where = "part" if place.offset is None else f"byte {place.offset}"
+    return f", binding {place.binding} {where}"
 
 
 def _nest(nest: Nest) -> Iterator[str]:
@@ -100,11 +109,13 @@ def _body(body: tuple[Command, ...], empty: str = "nothing") -> Iterator[str]:
 def _launch(launch: Launch) -> Iterator[str]:
     constants = ", ".join(map(str, launch.constants))
     yield f"launch @{launch.kernel}({constants}){_on(launch.device)}{_suffix(launch.location)}"
+    yield from _spans(launch.spans)
 
 
 def _move(move: Move) -> Iterator[str]:
     way = f" from {move.source} to {move.device}" if move.source else _on(move.device)
     yield f"{move.kind} {_bytes(move.bytes)}{way}{_suffix(move.location)}"
+    yield from _spans(move.spans)
 
 
 def _collective(op: Collective) -> Iterator[str]:
@@ -112,6 +123,13 @@ def _collective(op: Collective) -> Iterator[str]:
     group = f"{op.group}" if op.group else "all"
     place = f"{_on(op.device)}{_suffix(op.location)}"
     yield f"collective {kind}, {_bytes(op.bytes)}, {group} devices{place}"
+    yield from _spans(op.spans)
+
+
+def _spans(spans: tuple[Span, ...]) -> Iterator[str]:
+    for span in spans:
+        kind = "transient" if span.transient else "buffer"
+        yield f"  {span.access} {kind} {span.buffer}[{span.offset} for {span.bytes}]"
 
 
 def _concurrent(concurrent: Concurrent) -> Iterator[str]:

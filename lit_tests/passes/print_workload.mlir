@@ -16,16 +16,25 @@
 // CHECK: function @main at {{.*}}print_workload.mlir:
 // CHECK-NEXT: concurrent
 // CHECK-NEXT: fill 512 bytes on cpu at {{.*}}print_workload.mlir:
+// CHECK-NEXT: write buffer 0[0 for 512]
 // CHECK-NEXT: fill 32 bytes on cpu
+// CHECK-NEXT: write buffer 0[0 for 32]
 // CHECK-NEXT: repeat main.loop0: max(0, input1) times
 // CHECK-NEXT: launch @rows() on cpu
+// CHECK-NEXT: read buffer 0[0 for 512]
+// CHECK-NEXT: both buffer 0[0 for 32]
 // CHECK-NEXT: choice main.branch0
 // CHECK-NEXT: arm 0
 // CHECK-NEXT: launch @outside() on cpu
 // CHECK-NEXT: arm 1
 // CHECK-NEXT: nothing
+// CHECK-NEXT: copy 32 bytes
+// CHECK-NEXT: read buffer 0[32 for 32]
+// CHECK-NEXT: write buffer 0[0 for 32]
 // CHECK-NEXT: transfer 32 bytes from cpu to other
 // CHECK-NEXT: collective all_reduce sum f32, 32 bytes, 2 devices on cpu
+// CHECK-NEXT: read buffer 0[0 for 32]
+// CHECK-NEXT: write buffer 0[0 for 32]
 // CHECK-NEXT: function @idle
 // CHECK-NEXT: no commands
 

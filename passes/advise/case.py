@@ -53,7 +53,7 @@ def bound(dispatch: Dispatch, workload: Workload, analysis: Analysis) -> BoundKe
     env: dict[str, Value] = {**analysis.dims, **trip_counts(kernel.name, dispatch.trips)}
     values = enumerate(dispatch.constants)
     env.update({f"constant{number}": value for number, value in values if value is not None})
-    return bind(kernel, env)
+    return bind(kernel, env, dispatch.context)
 
 
 HYPOTHETICAL = "hypothetical"

@@ -92,6 +92,7 @@ _VARYING = frozenset(("linalg.index", "iree_linalg_ext.index", "tensor.extract",
 _WIDENING = frozenset(("arith.extf", "arith.extsi", "arith.extui"))
 _FLOAT = re.compile(r"(b|t)?f\d+\w*")
 _CAST = _WIDENING | {"arith.truncf", "arith.trunci"}
+_CONTRACTING = ("arith.addf", "arith.subf")
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli", "complex.add": "complex.mul"}
 
 
@@ -111,26 +112,45 @@ def count_work(
     """Work of one execution of `block`, kinds in order of appearance.
 
     `fused` holds the results of multiplications that `accumulation` found to be half of a
-    multiply-add. `reach` says for each argument of the block how many leading loops it varies
+    multiply-add; a float product that only one sum takes is half of another, as code generators
+    contract them. `reach` says for each argument of the block how many leading loops it varies
     with, counting up to the innermost of them; the work of ops that no loop inside moves is told
     apart. Raises `KeyError` with the op's name where there is no kind for it.
     """
     counts: Counter[tuple[str, str, int | None]] = Counter()
     inside = None if reach is None else dict(reach)
+    contracted: set[ir.Value] = set()
+    for op in body_ops(block):
+        product = _contracted(op, fused)
+        contracted |= {product} if product is not None else set()
     for op in body_ops(block):
         loops = None if inside is None else _depth(op, inside)
         if op.name in FREE or (op.name in _SUMS.values() and op.results[0] in fused):
+            continue
+        if op.name == "arith.mulf" and op.results[0] in contracted:
             continue
         element = _element(op)
         kinds = {"index": 1} if element == "index" else KINDS[op.name]
         if op.name in _SUMS and any(_strip(value) in fused for value in op.operands):
             kinds = {"madd": 4 if op.name == "complex.add" else 1}
+        elif op.name in _CONTRACTING and any(value in contracted for value in op.operands):
+            kinds = {"madd": 1}
         for kind, count in kinds.items():
             counts[kind, element, loops] += count
     return tuple(
         Work(kind=kind, element=element, count=count, loops=loops)
         for (kind, element, loops), count in counts.items()
     )
+
+
+def _contracted(op: ir.Operation, fused: Container[ir.Value]) -> ir.Value | None:
+    """The product that sum `op` takes into a multiply-add, if it is the only one to use it."""
+    if op.name not in _CONTRACTING or any(_strip(value) in fused for value in op.operands):
+        return None
+    for value in op.operands:
+        if _producer(value) == "arith.mulf" and value not in fused and len(list(value.uses)) == 1:
+            return value
+    return None
 
 
 def scalar_work(block: ir.Block) -> tuple[Work, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.simulator.element_type import storage_bits
 from xpu_shark.simulator.symbolic import Expr, apply, product
+from xpu_shark.simulator.workload import Place
 
 # One burst of a DDR4 or DDR5 channel (JESD79-4, JESD79-5: 8 x 8 or 16 x 4 bytes); HBM moves half.
 BURST_BYTES = 64
@@ -61,6 +62,23 @@ class Buffer:
             return self, 1
         shape = (*self.shape[:-1], (size - 1) * step + 1)
         return replace(self, shape=shape, strides=(*self.strides[:-1], 1)), step
+
+    def place(self) -> Place | None:
+        """Where in what the launch binds; None for memory of the kernel's own."""
+        source: Hashable = self
+        whole = True
+        while True:
+            if isinstance(source, Buffer):
+                whole &= not source.offsets
+                source = source.root
+            elif isinstance(source, tuple) and not isinstance(source[0], int | str):
+                whole &= source[1] != "turn"
+                source = source[0]
+            else:
+                break
+        if not isinstance(source, tuple) or not isinstance(source[0], int):
+            return None
+        return Place(binding=source[0], offset=source[1] if whole else None)
 
     def contiguous(self) -> Size:
         """Elements that lie next to each other at least; 0 where all of them do."""

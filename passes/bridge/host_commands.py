@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+import msgspec
 from iree.compiler import ir
 
+from xpu_shark.passes.bridge.host_buffers import collective_spans, dispatch_spans, span
 from xpu_shark.passes.bridge.host_channels import group_size
 from xpu_shark.passes.bridge.host_devices import (
     Execution,
@@ -21,7 +23,15 @@ from xpu_shark.passes.bridge.host_permutation import Mismatch, Pairs, partners
 from xpu_shark.passes.bridge.locations import source_location
 from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.simulator.symbolic import apply
-from xpu_shark.simulator.workload import Collective, Command, Concurrent, Launch, Move, Repeat
+from xpu_shark.simulator.workload import (
+    Collective,
+    Command,
+    Concurrent,
+    Launch,
+    Move,
+    Repeat,
+    Span,
+)
 
 Commands = tuple[Command, ...]
 Reader = Callable[[Execution, ir.Operation], Commands]
@@ -83,16 +93,21 @@ def _dispatch(execution: Execution, op: ir.Operation) -> Commands:
     constants = tuple(read(op.operands[i]) for i in range(workload, workload + uniform))
     # One entry point for each HAL target; the export has the same name in all.
     kernel = op.attributes["entry_points"][0].value[-1]
-    return (launch(execution, op, kernel, constants),)
+    return (launch(execution, op, kernel, constants, dispatch_spans(execution, op)),)
 
 
 def launch(
-    execution: Execution, op: ir.Operation, kernel: str, constants: tuple[Size, ...] = ()
+    execution: Execution,
+    op: ir.Operation,
+    kernel: str,
+    constants: tuple[Size, ...] = (),
+    spans: tuple[Span, ...] = (),
 ) -> Launch:
     """A launch of `kernel` by `op`."""
     return Launch(
         kernel=kernel,
         constants=constants,
+        spans=spans,
         location=source_location(op.location),
         device=execution.device,
     )
@@ -108,6 +123,7 @@ def _fill(execution: Execution, op: ir.Operation) -> Commands:
         Move(
             kind="fill",
             bytes=execution.frame.reader.read(op.operands[3]),
+            spans=(span(execution, (op.operands[0], op.operands[2]), op.operands[3], "write"),),
             location=source_location(op.location),
             device=execution.device,
         ),
@@ -118,7 +134,12 @@ def _copy(execution: Execution, op: ir.Operation) -> Commands:
     """Operands: source, its size, offset; target, its size, offset; length."""
     source, _, read_at, target, _, write_at, length = op.operands
     came, goes = route(execution, (source, read_at), (target, write_at))
-    return (move(execution, op, length, came, goes),)
+    copied = move(execution, op, length, came, goes)
+    spans = (
+        span(execution, (source, read_at), length, "read"),
+        span(execution, (target, write_at), length, "write"),
+    )
+    return (msgspec.structs.replace(copied, spans=spans),)
 
 
 def move(execution: Execution, op: ir.Operation, length: ir.Value, came: str, goes: str) -> Move:
@@ -174,6 +195,7 @@ def _collective(execution: Execution, op: ir.Operation) -> Commands:
             group=group,
             pairs=pairs,
             problem=problem,
+            spans=collective_spans(execution, op, ("read", "write") if others else ("both",)),
             location=source_location(op.location),
             device=execution.device,
         ),

@@ -24,6 +24,7 @@ class Names:
     inputs: tuple[str, ...] = ()
     unknown: list[str] = field(default_factory=list)  # of sizes that no reader understands
     _counts: Counter[str] = field(default_factory=Counter)
+    _buffers: dict[object, int] = field(default_factory=dict)
 
     def number(self, kind: str) -> int:
         """The next number of a kind, from 0."""
@@ -33,6 +34,10 @@ class Names:
     def new(self, kind: str) -> str:
         """The next name of a kind."""
         return f"{self.function}.{kind}{self.number(kind)}"
+
+    def buffer(self, identity: object) -> int:
+        """The number of a buffer, by what tells it from others."""
+        return self._buffers.setdefault(identity, len(self._buffers))
 
     def iteration(self, loop: int) -> Expr:
         """The number of a loop's current turn, from 0."""

@@ -109,6 +109,7 @@ class KernelBuilder:
                     element=buffer.element,
                     storage="local" if buffer.local else "global",
                     contiguous=buffer.contiguous(),
+                    place=buffer.place(),
                 )
             )
         return self._stored[buffer]

@@ -24,6 +24,7 @@ def in_memory(tensor: Tensor, target: Buffer) -> Tensor:
     changes: dict[str, Any] = {
         "storage": "local" if target.local else "global",
         "contiguous": target.contiguous(),
+        "place": target.place(),
     }
     return msgspec.structs.replace(tensor, **changes)
 

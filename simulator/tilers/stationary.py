@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.residency import capacity
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.tilers.granule import granules
 from xpu_shark.simulator.tilers.streaming import Product
@@ -24,16 +25,18 @@ def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tili
     if work.m < 0 or work.n < 0:
         return
     order = tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel)
-    capacity = target.memory[-1].bytes
+    room = capacity(kernel, target)
     for rows, cols in EDGES:
         tile = [max(axis.extent, 1) for axis in kernel.axes]
         inputs, block = _cut(kernel, target, work, tile, rows, cols)
-        if inputs + block <= capacity and tile[work.k] <= WHOLE_K:
+        if inputs + block <= room and tile[work.k] <= WHOLE_K:
             yield Tiling(tuple(tile), order)
     for share in SHARES:
         tile = [max(axis.extent, 1) for axis in kernel.axes]
         inputs, block = _cut(kernel, target, work, tile, *STREAMED_EDGES)
-        most = int(max(share * capacity - block, 0)) * tile[work.k] // (2 * inputs)
+        most = int(max(share * room - block, 0)) * tile[work.k] // (2 * inputs)
+        if inputs + block > (target.dma.window_bytes or room):
+            most = min(most, -(-tile[work.k] // 2))  # in steps: no operand stays for the next block
         tile[work.k] = even(tile[work.k], max(most, 1), granules(kernel, target)[work.k])
         yield Tiling(tuple(tile), order)
 

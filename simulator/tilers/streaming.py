@@ -14,19 +14,20 @@ from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.footprint import region
 from xpu_shark.simulator.nest_cost import matrix_element
 from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.residency import KEPT_SHARE, capacity
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.tilers.granule import granules
 
-KEPT_SHARE = 0.75  # of the scratchpad: the most that one operand takes to stay
 SUBLANES = 8  # rows of a vector register: a product of fewer is a vector loop over the weights
 SMALLER = (1, 2, 4, 8)  # parts of a window
-LEAST_ROWS = 512  # of a step: fewer make too little of the weights that every pass loads
+LEAST_ROWS = 256  # of a step: fewer make too little of the weights that every pass loads
 VECTOR_WINDOW_SHARE = 8  # such a loop streams in steps this much smaller
 
 
 class Product(msgspec.Struct, frozen=True):
-    """The only product of a kernel: its axes, and bytes of both operands and the result. A
-    product with a vector has no m or no n: -1."""
+    """The only product of a kernel: its axes, and what moves between the memories: bytes of both
+    operands, and of the result with whatever else its nests read and write. A product with a
+    vector has no m or no n: -1."""
 
     m: int
     n: int
@@ -53,8 +54,7 @@ def product(kernel: BoundKernel, target: Target) -> Product | None:
     if k < 0 or max(m, n) < 0 or not nest.writes:
         return None
     lhs, rhs = (_bytes(kernel, nest, number) for number in (dims.lhs, dims.rhs))
-    written = region(kernel.tensors[nest.writes[0].tensor], nest.writes[0], nest.extents).bytes
-    return Product(m, n, k, lhs, rhs, written)
+    return Product(m, n, k, lhs, rhs, _others(kernel, nest))
 
 
 def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tiling]:
@@ -69,16 +69,19 @@ def choices(kernel: BoundKernel, target: Target, work: Product) -> Iterator[Tili
         step = window // VECTOR_WINDOW_SHARE
         yield _split(kernel, target, work.n if work.n >= 0 else work.m, -(-moving // step))
         return
-    capacity = target.memory[-1].bytes
+    room = capacity(kernel, target)
     for kept, axis in sorted(((work.lhs, work.n), (work.rhs, work.m)), key=lambda side: -side[0]):
-        if kept > KEPT_SHARE * capacity:
+        if kept + kernel.held > KEPT_SHARE * target.memory[-1].bytes:
             continue
         moving = work.lhs + work.rhs + work.result - kept
         pieces = max(1, round(moving / window))
-        if pieces > 1:  # two buffers of everything that moves
-            pieces = max(pieces, -(-2 * moving // (capacity - kept)))
         for part in SMALLER:
             tiling = _split(kernel, target, axis, part * pieces)
+            step = moving * tiling.tile[axis] // kernel.axes[axis].extent
+            if part * pieces > 1 and 2 * step > room - kept:  # no two buffers of what moves
+                if part == 1 and kept + moving <= room:
+                    yield _split(kernel, target, axis, 1)
+                continue
             if part * pieces == 1 or axis == work.n or tiling.tile[axis] >= LEAST_ROWS:
                 yield tiling
 
@@ -91,6 +94,18 @@ def _split(kernel: BoundKernel, target: Target, axis: int, pieces: int) -> Tilin
     return Tiling(tuple(tile), (axis, *(a for a in order if a != axis)))
 
 
+def _others(kernel: BoundKernel, product: BoundNest) -> int:
+    sizes: dict[int, int] = {}
+    for nest in kernel.nests:
+        for access in (*nest.reads, *nest.writes) if nest is not product else nest.writes:
+            tensor = kernel.tensors[access.tensor]
+            if tensor.is_global and not tensor.resident:
+                sizes[access.tensor] = region(tensor, access, nest.extents).bytes
+    return sum(sizes.values())
+
+
 def _bytes(kernel: BoundKernel, nest: BoundNest, number: int) -> int:
     access = nest.reads[number]
+    if kernel.tensors[access.tensor].resident:
+        return 0
     return region(kernel.tensors[access.tensor], access, nest.extents).bytes

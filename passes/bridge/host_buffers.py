@@ -1,0 +1,110 @@
+"""Which buffer of the host program a command touches, and which bytes of it.
+
+Every allocation, import and global is a buffer, numbered in order of first use. What is handed on
+unchanged, through awaits, subviews and inlined calls, stays the same buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from iree.compiler import ir
+
+from xpu_shark.passes.bridge.host_devices import Execution
+from xpu_shark.passes.bridge.host_frame import Frame
+from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.simulator.symbolic import apply
+from xpu_shark.simulator.workload import Span
+
+Way = Literal["read", "write", "both"]
+_WAYS: dict[int, Way] = {1: "read", 2: "write", 3: "both"}  # bits of stream.cmd.dispatch
+
+
+def dispatch_spans(execution: Execution, op: ir.Operation) -> tuple[Span, ...]:
+    """What a `stream.cmd.dispatch` binds: resources, their sizes, offsets and lengths."""
+    workload, uniform, count, *_ = op.attributes["operandSegmentSizes"]
+    first = workload + uniform
+    operands = list(op.operands)
+    accesses = op.attributes["resource_accesses"]
+    return tuple(
+        span(
+            execution,
+            (operands[first + n], operands[first + 2 * count + n]),
+            operands[first + 3 * count + n],
+            _WAYS[int(accesses[n]) & 3],
+        )
+        for n in range(count)
+    )
+
+
+def collective_spans(
+    execution: Execution, op: ir.Operation, ways: Iterable[Way]
+) -> tuple[Span, ...]:
+    """What a `stream.cmd.collective` reads and writes; `ways` in the order of its resources."""
+    *_, count = op.attributes["operandSegmentSizes"]
+    operands = list(op.operands)
+    first = len(operands) - 4 * count
+    return tuple(
+        span(
+            execution,
+            (operands[first + n], operands[first + 2 * count + n]),
+            operands[first + 3 * count + n],
+            way,
+        )
+        for n, way in enumerate(ways)
+    )
+
+
+def span(
+    execution: Execution, place: tuple[ir.Value, ir.Value], length: ir.Value, access: Way
+) -> Span:
+    """`length` bytes at an offset of a resource."""
+    read = execution.frame.reader.read
+    resource, offset = place
+    frame, value, start = _root(execution.frame, execution.operands.get(resource, resource))
+    return Span(
+        buffer=frame.names.buffer(_identity(value)),
+        offset=_sum(start, read(offset)),
+        bytes=read(length),
+        access=access,
+        transient=isinstance(value, ir.OpResult)
+        and str(value.type) == "!stream.resource<transient>",
+    )
+
+
+def _root(frame: Frame, value: ir.Value) -> tuple[Frame, ir.Value, Size]:
+    """The value that a resource is at first, and where in it the resource starts."""
+    start: Size = 0
+    while True:
+        if isinstance(value, ir.BlockArgument):
+            number, call = frame.entry_argument(value), frame.call
+            if number is None or call is None:
+                return frame, value, start
+            frame, value = call.caller, call.arguments[number]
+            continue
+        op = value.owner.operation
+        if inlined := frame.results.get(value):
+            frame, value = inlined
+        elif op.name == "stream.timepoint.await":
+            value = op.operands[value.result_number]
+        elif op.name == "stream.resource.subview":
+            start = _sum(start, frame.reader.read(op.operands[2]))
+            value = op.operands[0]
+        else:
+            return frame, value, start
+
+
+def _identity(value: ir.Value) -> object:
+    """Every load of a global is the same buffer."""
+    if isinstance(value, ir.OpResult) and value.owner.operation.name == "util.global.load":
+        return str(value.owner.operation.attributes["global"].value)
+    return value
+
+
+def _sum(start: Size, offset: Size) -> Size:
+    return (
+        start + offset
+        if isinstance(start, int) and isinstance(offset, int)
+        else apply("add", start, offset)
+    )

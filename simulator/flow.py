@@ -1,0 +1,78 @@
+"""Vector work on the results of a systolic array while the array goes on.
+
+The array hands over its results a row at a time, and one instruction stream feeds both units, so
+compilers let elementwise work that follows a product run beside the rest of that product. Here
+they advance together, a block of results as large as the array at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
+from xpu_shark.simulator.nest_cost import matrix_element, ops, units
+from xpu_shark.simulator.program import Instruction
+from xpu_shark.simulator.target import Systolic, Target
+from xpu_shark.simulator.units.cost import ceildiv
+
+
+def takes_results(
+    kernel: BoundKernel, target: Target, numbers: tuple[int, ...], number: int
+) -> bool:
+    """Whether nest `number` is elementwise work on what nests `numbers`, a product and others of
+    its kind, compute. That they share every axis is for the caller to see to."""
+    product, nest = kernel.nests[numbers[0]], kernel.nests[number]
+    if not isinstance(target.matrix, Systolic) or kernel.online:
+        return False
+    if matrix_element(target, product.contraction) is None or nest.contraction is not None:
+        return False
+    if nest.trips != product.trips or not all(nest.parallel) or not units(nest, target):
+        return False
+    written = {access.tensor for n in numbers for access in kernel.nests[n].writes}
+    return any(access.tensor in written for access in nest.reads)
+
+
+def emit(
+    emitter: Emitter,
+    kernel: BoundKernel,
+    target: Target,
+    tiles: Mapping[int, Sequence[int]],
+    path: tuple[object, ...],
+) -> Bodies:
+    """The code of one tile: `tiles[n]` are the extents of nest n, the product's first."""
+    numbers = tuple(tiles)
+    blocks = _blocks(kernel.nests[numbers[0]], target, tiles[numbers[0]])
+    work = [op for n in numbers for op in ops(kernel, kernel.nests[n], target, tiles[n])]
+    bodies: Bodies = {}
+    for place, op in enumerate(work):
+        follows = place > 0 and work[place - 1].unit != op.unit
+        leads = place + 1 < len(work) and work[place + 1].unit != op.unit
+        part: Bodies = {}
+        service = ceildiv(op.cost.service_ps, blocks)
+        if leads:  # two blocks wait to be taken; what is still in the array has its place there
+            depth = 2 + ceildiv(op.cost.latency_ps, max(service, 1))
+            room = emitter.channel((*path, "flow", place + 1, "free"), "buffer", depth)
+            emitter.wait(part, op.unit, room)
+        if follows:
+            data = emitter.channel((*path, "flow", place, "data"), work[place - 1].unit)
+            emitter.wait(part, op.unit, data)
+        instruction = Instruction(emitter.resource(op.unit), service)
+        part.setdefault(op.unit, []).append(instruction)
+        if follows:
+            room = emitter.channel((*path, "flow", place, "free"), "buffer", 2)
+            emitter.post(part, op.unit, room)
+        if leads:
+            data = emitter.channel((*path, "flow", place + 1, "data"), op.unit)
+            emitter.post(part, op.unit, data, op.cost.latency_ps)
+        extend(bodies, part)
+    return loop(bodies, blocks, emitter.tag((*path, "flow", numbers[0])))
+
+
+def _blocks(product: BoundNest, target: Target, tile: Sequence[int]) -> int:
+    dims, unit = product.contraction, target.matrix
+    assert dims is not None
+    assert isinstance(unit, Systolic)
+    batch, rows, cols = (prod(tile[dim] for dim in group) for group in (dims.batch, dims.m, dims.n))
+    return max(1, batch * ceildiv(rows, unit.rows) * ceildiv(cols, unit.cols))
