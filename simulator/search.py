@@ -1,8 +1,9 @@
 """Searches tilings: an estimate ranks, a bound prunes, the simulator decides.
 
-Candidates scale the target's default tile along each axis. The closed-form estimate puts them in
-order; those at the front are lowered, and one whose program keeps some unit busy for as long as a
-tiling already simulated takes in all cannot win and is not run.
+From the tilings at hand the search goes from neighbour to neighbour (`lattice.py`), least estimate
+first. The programs of those at the front give a bound: how long some unit is busy at least. Bound
+and estimate together put them in order; one whose bound is no less than the time of a tiling
+already simulated cannot win and is not run. The last simulations go to neighbours of the best.
 """
 
 from __future__ import annotations
@@ -10,23 +11,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from itertools import permutations, product
+from heapq import heappop, heappush
+from itertools import islice
 
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.busy import least_ps
-from xpu_shark.simulator.estimate import estimate
+from xpu_shark.simulator.estimate import Estimate, estimate
+from xpu_shark.simulator.lattice import Lattice
 from xpu_shark.simulator.lower import lower
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import KernelRun, run_bound
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.tilers.granule import granules
 
-MOST_AXES = 4  # axes scaled: those with the largest extents
-MOST_ORDERS = 6
-MOST_SIMULATED = 24
-BATCH = 6  # simulated between two looks at the best time; divides MOST_SIMULATED
+BATCH = 4  # simulated between two looks at the best time
+REFINED = 3  # one simulation in this many is kept for neighbours of the best
+LOWERED = 4  # programs that are bounded for one that is run
+
+
+class Effort(msgspec.Struct, frozen=True):
+    """At most `estimated` tilings are ranked, and at most `simulated` of them run."""
+
+    estimated: int
+    simulated: int
+
+
+QUICK = Effort(estimated=80, simulated=6)
+THOROUGH = Effort(estimated=600, simulated=24)
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -42,72 +54,91 @@ def search(
     start: Tiling,
     extra: Sequence[Tiling] = (),
     *,
-    tilings: Iterable[Tiling] | None = None,
     executor: Executor | None = None,
-    most: int = MOST_SIMULATED,
+    effort: Effort = THOROUGH,
 ) -> list[Candidate]:
     """Simulated candidates, fastest first; `start` and `extra` are always among them.
 
-    `tilings` are the others to consider (default: `space`), of which at most `most` are
-    simulated. `executor` runs the simulations (a
-    process pool, or a cluster's executor); without one they run here. Deterministic: candidates
-    are simulated in batches of a fixed size, so what is pruned does not depend on the number of
+    A tiling that overflows the innermost memory comes after all that do not. `executor` runs the
+    simulations (a process pool, or a cluster's executor); without one they run here.
+    Deterministic: batches are of a fixed size, so what is pruned does not depend on the number of
     workers or on who finishes first, and ties go to the candidate that was proposed first.
     """
-    always = list(dict.fromkeys([start, *extra]))
-    found = _simulate(kernel, target, always, executor)
-    others = space(kernel, target, start) if tilings is None else tilings
-    for batch in _batches(_ranked(kernel, target, always, others)[:most]):
-        best = min(candidate.run.time_ps for candidate in found)
-        promising = [t for t in batch if least_ps(lower(kernel, t, target)) < best]
-        found += _simulate(kernel, target, promising, executor)
-    return sorted(found, key=lambda candidate: candidate.run.time_ps)
+    return _Search(kernel, target, effort, executor).run(dict.fromkeys([start, *extra]))
 
 
-def _ranked(
-    kernel: BoundKernel, target: Target, always: list[Tiling], others: Iterable[Tiling]
-) -> list[Tiling]:
-    """Other tilings that fit, least estimate first."""
-    rest = [tiling for tiling in dict.fromkeys(others) if tiling not in always]
-    scored = [(estimate(kernel, tiling, target), tiling) for tiling in rest]
-    fitting = [(score.time_ps, tiling) for score, tiling in scored if score.fits]
-    fitting.sort(key=lambda pair: pair[0])
-    return [tiling for _, tiling in fitting]
+class _Search:
+    def __init__(
+        self, kernel: BoundKernel, target: Target, effort: Effort, executor: Executor | None
+    ) -> None:
+        self.kernel, self.target, self.effort, self.executor = kernel, target, effort, executor
+        self.lattice = Lattice(kernel, target)
+        self.scores: dict[Tiling, Estimate] = {}
+        self.tried: set[Tiling] = set()
+        self.refined: set[Tiling] = set()
+        self.found: list[Candidate] = []
 
+    def run(self, seeds: Iterable[Tiling]) -> list[Candidate]:
+        seeds = list(seeds)
+        self._simulate(seeds)
+        self.tried.update(map(self.lattice.canonical, seeds))
+        kept = self.effort.simulated // REFINED
+        front = islice(self._ranked(seeds), LOWERED * self.effort.simulated)
+        self._try(front, self.effort.simulated - kept)
+        for _ in range(kept):
+            left = [each for each in self.found if each.tiling not in self.refined]
+            if not left or len(self.found) >= self.effort.simulated:
+                break
+            centre = min(left, key=self._rank).tiling
+            self.refined.add(centre)
+            self._try(self.lattice.neighbours(centre), self.effort.simulated)
+        return sorted(self.found, key=self._rank)
 
-def _simulate(
-    kernel: BoundKernel, target: Target, tilings: list[Tiling], executor: Executor | None
-) -> list[Candidate]:
-    run_one = partial(run_bound, kernel, target=target)
-    runs = map(run_one, tilings) if executor is None else executor.map(run_one, tilings)
-    return [Candidate(tiling, run) for tiling, run in zip(tilings, runs, strict=True)]
+    def _ranked(self, seeds: list[Tiling]) -> Iterator[Tiling]:
+        """Tilings that fit, reached from `seeds`, least estimate first. While nothing fits, the
+        way goes to where less memory is needed. Of orders of the loops that the estimate cannot
+        tell apart only the first: the others are neighbours."""
+        queue: list[tuple[bool, int, int, Tiling]] = []
+        self._reach(map(self.lattice.canonical, seeds), queue)
+        while queue and len(self.scores) < self.effort.estimated:
+            *_, tiling = heappop(queue)
+            self._reach(self.lattice.neighbours(tiling), queue)
+        ranked = sorted(self.scores.items(), key=lambda item: item[1].time_ps)
+        alike: dict[object, Tiling] = {}
+        for tiling, score in ranked:
+            if score.fits and tiling not in self.tried:
+                alike.setdefault((tiling.tile, score.time_ps), tiling)
+        return iter(alike.values())
 
+    def _reach(self, tilings: Iterable[Tiling], queue: list[tuple[bool, int, int, Tiling]]) -> None:
+        for tiling in tilings:
+            if tiling not in self.scores:
+                score = self._score(tiling)
+                key = score.time_ps if score.fits else score.used
+                heappush(queue, (not score.fits, key, len(self.scores), tiling))
 
-def _batches(tilings: list[Tiling]) -> Iterator[list[Tiling]]:
-    for first in range(0, len(tilings), BATCH):
-        yield tilings[first : first + BATCH]
+    def _try(self, tilings: Iterable[Tiling], most: int) -> None:
+        """Simulate the most promising of `tilings` until `most` have been simulated in all."""
+        rest = [t for t in dict.fromkeys(tilings) if t not in self.tried and self._score(t).fits]
+        self.tried.update(rest)
+        bounds = {t: least_ps(lower(self.kernel, t, self.target)) for t in rest}
+        rest.sort(key=lambda tiling: bounds[tiling] + self._score(tiling).time_ps)
+        while rest and len(self.found) < most:
+            best = min(self.found, key=self._rank).run.time_ps
+            rest = [tiling for tiling in rest if bounds[tiling] < best]
+            size = min(BATCH, most - len(self.found))
+            self._simulate(rest[:size])
+            rest = rest[size:]
 
+    def _simulate(self, tilings: list[Tiling]) -> None:
+        run_one = partial(run_bound, self.kernel, target=self.target)
+        runs = (map if self.executor is None else self.executor.map)(run_one, tilings)
+        self.found += [Candidate(t, run) for t, run in zip(tilings, runs, strict=True)]
 
-def space(
-    kernel: BoundKernel, target: Target, start: Tiling, most_axes: int = MOST_AXES
-) -> Iterator[Tiling]:
-    """Tilings around `start`: each of the largest axes a half, once, twice or whole, in every
-    order of the loops (up to three)."""
-    steps = granules(kernel, target)
-    extents = [max(axis.extent, 1) for axis in kernel.axes]
-    axes = sorted(range(len(extents)), key=lambda axis: (-extents[axis], axis))[:most_axes]
-    choices = [_sizes(start.tile[axis], extents[axis], steps[axis]) for axis in axes]
-    for sizes in product(*choices):
-        tile = list(start.tile)
-        for axis, size in zip(axes, sizes, strict=True):
-            tile[axis] = size
-        looped = [axis for axis in start.order if tile[axis] < extents[axis]]
-        orders = permutations(looped) if 2 <= len(looped) <= 3 else [tuple(looped)]
-        for order in list(orders)[:MOST_ORDERS]:
-            rest = tuple(axis for axis in start.order if axis not in order)
-            yield Tiling(tuple(tile), (*order, *rest), "best")
+    def _rank(self, candidate: Candidate) -> tuple[bool, int]:
+        return not self._score(candidate.tiling).fits, candidate.run.time_ps
 
-
-def _sizes(tile: int, extent: int, step: int) -> list[int]:
-    scaled = (max(step, tile // 2), tile, 2 * tile, extent)
-    return sorted({max(1, min(extent, size)) for size in scaled})
+    def _score(self, tiling: Tiling) -> Estimate:
+        if tiling not in self.scores:
+            self.scores[tiling] = estimate(self.kernel, tiling, self.target)
+        return self.scores[tiling]

@@ -13,8 +13,10 @@ from kernels import elementwise, matmul
 
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import bind
+from xpu_shark.simulator.estimate import estimate
+from xpu_shark.simulator.lattice import Lattice, sizes
 from xpu_shark.simulator.plan import Tiling
-from xpu_shark.simulator.search import search
+from xpu_shark.simulator.search import THOROUGH, search
 from xpu_shark.simulator.simulate import run_bound
 from xpu_shark.simulator.target import load
 
@@ -28,13 +30,43 @@ def child(workers: int, seed: str) -> bytes:
     return subprocess.run(command, env=env, check=True, capture_output=True).stdout
 
 
-def test_search_finds_the_best_of_a_small_space_tried_one_by_one() -> None:
-    kernel = bind(matmul(16, 16, 16), {})
-    space = [Tiling(tile, (0, 1)) for tile in product((4, 16), repeat=3)]
-    times = {tiling: run_bound(kernel, tiling, TINY).time_ps for tiling in space}
-    found = search(kernel, TINY, space[0], tilings=space)
-    assert found[0].run.time_ps == min(times.values())
-    assert all(candidate.run.time_ps == times[candidate.tiling] for candidate in found)
+def test_sizes_are_steps_of_the_unit_and_equal_pieces() -> None:
+    # 1, 2, 3, 4, 6, 8 and 12 steps of 8; 2 to 8 pieces of 100 are 56, 40, 32, 24, 24, 16 and 16.
+    assert sizes(100, 8) == [8, 16, 24, 32, 40, 48, 56, 64, 96, 100]
+    assert sizes(7, 8) == [7]
+    assert sizes(5, 1) == [1, 2, 3, 4, 5]
+
+
+def test_neighbours_differ_in_one_size_or_in_two_loops() -> None:
+    lattice = Lattice(bind(matmul(64, 64, 64), {}), TINY)
+    tile = (16, 16, 64)
+    near = list(lattice.neighbours(Tiling(tile, (0, 1))))
+    # Sizes go by 12, 16, 24 (4 x 4 array, so steps of 8 rows and 4 columns); K is whole.
+    assert {t.tile for t in near} == {
+        (8, 16, 64), (24, 16, 64), (16, 12, 64), (16, 24, 64), (16, 16, 48), tile
+    }  # fmt: skip
+    assert [t.order for t in near if t.tile == tile] == [(1, 0)]
+
+
+def test_search_finds_the_best_of_a_space_tried_one_by_one() -> None:
+    kernel = bind(matmul(64, 48, 40), {})
+    lattice = Lattice(kernel, TINY)
+    every = [Tiling(tile, order) for tile in product(*lattice.sizes) for order in ((0, 1), (1, 0))]
+    fitting = [tiling for tiling in every if estimate(kernel, tiling, TINY).fits]
+    found = search(kernel, TINY, Tiling((8, 4, 4), (0, 1)))
+    least = min(run_bound(kernel, tiling, TINY).time_ps for tiling in fitting)
+    assert found[0].run.time_ps <= 1.01 * least
+    assert len(found) <= THOROUGH.simulated < len(fitting) / 10
+
+
+def test_a_start_that_overflows_the_memory_does_not_win() -> None:
+    # 64 x 64 whole: 3 x 16 KiB in a scratchpad of 16 KiB.
+    kernel = bind(matmul(64, 64, 64), {})
+    whole = Tiling((64, 64, 64), (0, 1))
+    assert not estimate(kernel, whole, TINY).fits
+    found = search(kernel, TINY, whole)
+    assert found[-1].tiling == whole
+    assert estimate(kernel, found[0].tiling, TINY).fits
 
 
 def test_candidates_are_ranked_by_simulated_time_and_the_start_is_among_them() -> None:
