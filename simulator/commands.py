@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from xpu_shark.simulator.collectives.bound import bound_ps, busiest
-from xpu_shark.simulator.collectives.choose import Run, choose
+from xpu_shark.simulator.collectives.candidates import Run, Team
+from xpu_shark.simulator.collectives.choose import choose
+from xpu_shark.simulator.collectives.groups import check
 from xpu_shark.simulator.collectives.registry import known_kinds
 from xpu_shark.simulator.moves import move_kernel
 from xpu_shark.simulator.network import NetworkError, fabric
@@ -66,8 +68,8 @@ def _transfer(size: int, settings: Settings) -> CommandRun:
 
 
 def _collective(item: Collective, size: int, settings: Settings) -> CommandRun:
-    group = item.group or settings.devices
-    target = settings.target
+    team = _team(item, settings)
+    group, target = team.members, settings.target
     if item.problem:
         return CommandRun(group=group, reason=item.problem)
     if item.kind not in known_kinds():
@@ -78,22 +80,31 @@ def _collective(item: Collective, size: int, settings: Settings) -> CommandRun:
     if not item.group and group < 2:
         return CommandRun(group=group, reason="group size not known: give --xpu-devices=N")
     still = bool(item.pairs) and all(a == b for a, b in item.pairs)
-    if group == 1 or size == 0 or still:
-        return CommandRun(time_ps=0, bound_ps=0, serial_ps=0, group=group, reason="no work")
     try:
+        check(team.groups, team.devices)
+        if group == 1 or size == 0 or still:
+            return CommandRun(time_ps=0, bound_ps=0, serial_ps=0, group=group, reason="no work")
         library = settings.mode != "best"
         done = choose(
-            target, item.kind, size, group, item.pairs, library=library, fold=settings.fold
+            target, item.kind, size, team, item.pairs, library=library, fold=settings.fold
         )
         return _run(done, item.kind, size, target)
     except NetworkError as error:
         return CommandRun(group=group, reason=str(error))
 
 
+def _team(item: Collective, settings: Settings) -> Team:
+    """Where nothing says how many devices there are, those that the program names."""
+    named = 1 + max((device for group in item.groups for device in group), default=-1)
+    if not item.groups:
+        return Team(item.group or settings.devices, (), settings.slow)
+    return Team(settings.devices if settings.devices > 1 else named, item.groups, settings.slow)
+
+
 def _run(done: Run, kind: str, size: int, target: Target) -> CommandRun:
     """What the simulation says, after the laws that always hold."""
     used, timeline = done.candidate.fabric, done.timeline
-    bound = bound_ps(used, kind, size)
+    bound = bound_ps(used, kind, size, done.candidate.members)
     if timeline.time_ps < bound:
         raise AccountingError(f"{kind} of {size} bytes: faster than its bound")
     for use in timeline.resources:
@@ -105,6 +116,6 @@ def _run(done: Run, kind: str, size: int, target: Target) -> CommandRun:
         bound_ps=bound,
         serial_ps=max(device.busy_ps, bound),
         bytes=device.bytes,
-        group=used.devices,
+        group=done.candidate.members,
         algorithm=done.candidate.label,
     )

@@ -20,10 +20,11 @@ LEAST: dict[str, Callable[[int], int]] = {
 }
 
 
-def bound_ps(fabric: Fabric, kind: str, bytes: int) -> int:
+def bound_ps(fabric: Fabric, kind: str, bytes: int, members: int = 0) -> int:
     """What a device's links need at their rates, all at once, for the bytes that it has to send by
-    any algorithm: rooted ones and permutations move the whole payload."""
-    p = fabric.devices
+    any algorithm: rooted ones and permutations move the whole payload. A group has so many
+    `members` (0: all devices)."""
+    p = members or fabric.devices
     parts = LEAST[kind](p) if kind in LEAST else p
     return int(bytes * parts * PS_PER_S / (p * fabric.egress_bytes_per_s))
 

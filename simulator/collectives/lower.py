@@ -13,6 +13,8 @@ in place of links, takes the time of all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xpu_shark.simulator.collectives.lower_alike import AlikeLane
 from xpu_shark.simulator.collectives.lower_listed import ListedLane
 from xpu_shark.simulator.collectives.pieces import Job, Names
@@ -24,18 +26,24 @@ from xpu_shark.simulator.program import Instruction, Program
 
 def lower(schedule: Schedule, fabric: Fabric, job: Job, *, folded: bool) -> Program:
     """The program; `folded` needs a schedule that is `foldable` on the fabric."""
-    return _lower(schedule, fabric, job, Names(Emitter(), folded=folded))
+    return _lower([schedule], fabric, job, Names(Emitter(), folded=folded))
+
+
+def lower_all(schedules: Sequence[Schedule], fabric: Fabric, job: Job) -> Program:
+    """The program of several groups of devices, one schedule each, at the same time."""
+    return _lower(schedules, fabric, job, Names(Emitter(), folded=False))
 
 
 def one_for_all(schedule: Schedule, fabric: Fabric, job: Job) -> tuple[Program, Names]:
     """The folded program, and which of its streams and channels lead to other devices."""
     names = Names(Emitter(), folded=True)
-    return _lower(schedule, fabric, job, names), names
+    return _lower([schedule], fabric, job, names), names
 
 
-def _lower(schedule: Schedule, fabric: Fabric, job: Job, names: Names) -> Program:
+def _lower(schedules: Sequence[Schedule], fabric: Fabric, job: Job, names: Names) -> Program:
     bodies: Bodies = {}
-    for number, lane in enumerate(schedule.lanes):
+    lanes = [(schedule, lane) for schedule in schedules for lane in schedule.lanes]
+    for number, (schedule, lane) in enumerate(lanes):
         if isinstance(lane, Alike):
             for rank in range(1 if names.folded else schedule.devices):
                 AlikeLane(schedule, fabric, job, names, lane, number, rank, bodies).emit()
@@ -47,7 +55,7 @@ def _lower(schedule: Schedule, fabric: Fabric, job: Job, names: Names) -> Progra
 
 def foldable(schedule: Schedule, fabric: Fabric) -> bool:
     """Whether schedule and fabric together look the same from every device."""
-    if fabric.slow:
+    if fabric.straggles:
         return False
     dims = [lane.dims for lane in schedule.lanes if isinstance(lane, Alike)]
     if len(dims) < len(schedule.lanes):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import ceil
+
 import msgspec
 
 from xpu_shark.simulator.collectives.schedule import Alike, Phase, Schedule
@@ -23,12 +26,14 @@ def at(name: str, device: int) -> str:
 
 class Job(msgspec.Struct, frozen=True):
     """`bytes` is the payload as `workload.Collective` has it, cut into `chunks`. Without a `memory`
-    its traffic takes no time. `launch_ps` passes before a device starts."""
+    its traffic takes no time. `launch_ps` passes before a device starts. `slow` is the factor on
+    the memory's rate of devices that have one."""
 
     bytes: int
     chunks: int = 1
     memory: Memory | None = None
     launch_ps: int = 0
+    slow: Mapping[int, float] = {}
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -86,7 +91,10 @@ def traffic(names: Names, job: Job, device: int, stream: str, moved: int) -> Ins
         return Instruction(names.queue(stream), 0)
     total = moved_bytes(job.memory, bytes=moved, runs=1, run_bytes=moved)
     resource = names.emitter.resource(names.at(job.memory.name, device))
-    return Instruction(resource, occupancy_ps(job.memory, total), bytes=total)
+    service = occupancy_ps(job.memory, total)
+    if device in job.slow:
+        service = ceil(service / job.slow[device])
+    return Instruction(resource, service, bytes=total)
 
 
 def hold(

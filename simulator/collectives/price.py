@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from xpu_shark.simulator.collectives.lower import foldable
+from xpu_shark.simulator.collectives.candidates import Candidate
 from xpu_shark.simulator.collectives.lower_alike import device_of, segments
 from xpu_shark.simulator.collectives.lower_listed import ordered
 from xpu_shark.simulator.collectives.pieces import REDUCE_TRAFFIC, Job, message_bytes, wire_ps
@@ -27,27 +27,31 @@ from xpu_shark.simulator.units.dma import occupancy_ps
 Load = defaultdict[object, int]  # resource -> picoseconds
 
 
-def estimate_ps(schedule: Schedule, fabric: Fabric, job: Job) -> int:
+def estimate_ps(candidate: Candidate, job: Job) -> int:
     """Time without the launch: the slowest lane alone, or the resource with most to do."""
     load: Load = defaultdict(int)
+    fabric = candidate.fabric
     lanes = [
-        _alike(schedule, lane, fabric, job, load)
+        _alike(schedule, lane, candidate, job, load)
         if isinstance(lane, Alike)
         else _listed(schedule, lane, fabric, job, load)
+        for schedule in candidate.schedules
         for lane in schedule.lanes
     ]
     return max(0, *lanes, *load.values())
 
 
-def _alike(schedule: Schedule, lane: Alike, fabric: Fabric, job: Job, load: Load) -> int:
+def _alike(schedule: Schedule, lane: Alike, candidate: Candidate, job: Job, load: Load) -> int:
     """Phase after phase."""
     total = 0
     for phase in lane.phases:
         size = message_bytes(schedule, message_blocks(lane, phase), block_count(lane), job)
         store = _memory_ps(job, size * (1 + REDUCE_TRAFFIC * phase.reduce))
-        load["memory"] += phase.count * job.chunks * (store + _memory_ps(job, size))
+        load[schedule.order[:1], "memory"] += (
+            phase.count * job.chunks * (store + _memory_ps(job, size))
+        )
         price = _chained if phase.chained else _free
-        total += price(schedule, lane, phase, fabric, job.chunks, size, store, load)
+        total += price(schedule, lane, phase, candidate, size, store, load)
     return total
 
 
@@ -55,8 +59,7 @@ def _chained(
     schedule: Schedule,
     lane: Alike,
     phase: Phase,
-    fabric: Fabric,
-    chunks: int,
+    candidate: Candidate,
     size: int,
     store: int,
     load: Load,
@@ -64,7 +67,8 @@ def _chained(
     """A message starts when the one before it was passed on: at the pace of the device that has the
     slowest link or the longest way, since all wait for each other."""
     wire = flight = 0
-    for rank in range(1 if foldable(schedule, fabric) else schedule.devices):
+    fabric, chunks = candidate.fabric, candidate.chunks
+    for rank in range(1 if candidate.folded else schedule.devices):
         for link in (path := _path(schedule, lane, phase, fabric, 0, rank)):
             held = wire_ps(link, size)
             load[link.owner, link.port] += phase.count * chunks * held
@@ -78,8 +82,7 @@ def _free(
     schedule: Schedule,
     lane: Alike,
     phase: Phase,
-    fabric: Fabric,
-    chunks: int,
+    candidate: Candidate,
     size: int,
     store: int,
     load: Load,
@@ -88,6 +91,7 @@ def _free(
     the way count as that device's own: what it sends through others, others send through it."""
     ports: Load = defaultdict(int)
     flight = 0
+    fabric, chunks = candidate.fabric, candidate.chunks
     for first, count in segments(schedule, lane, phase, fabric, folded=True):
         path = _path(schedule, lane, phase, fabric, first, 0)
         for link in path:

@@ -7,7 +7,8 @@ import pytest
 
 from xpu_shark.simulator import commands
 from xpu_shark.simulator.collectives.bound import bound_ps
-from xpu_shark.simulator.collectives.choose import Run, candidates, choose, simulate
+from xpu_shark.simulator.collectives.candidates import Run, candidates, simulate
+from xpu_shark.simulator.collectives.choose import choose
 from xpu_shark.simulator.commands import CommandRun
 from xpu_shark.simulator.evaluate import Settings
 from xpu_shark.simulator.network import NetworkError
