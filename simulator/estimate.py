@@ -20,6 +20,7 @@ from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.traffic import moved
 from xpu_shark.simulator.units.cost import PS_PER_NS
 from xpu_shark.simulator.units.launch import workgroups_ps
+from xpu_shark.simulator.workload import Access
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -87,10 +88,40 @@ def _traffic(
     residency: Residency,
     spread: bool,
 ) -> _Flow:
-    lattice = grid(kernel, tiling, target.cores) if spread else None
     tiles = _tiles(kernel, tiling) if spread else 1
     flow = _Flow()
     rounds = -(-tiles // target.cores)
+    for operand in operands(kernel, tiling, target, parts, residency):
+        flow.transfers += operand.turns * rounds
+        flow.drawn += operand.bytes * operand.turns * tiles
+        flow.moved += operand.bytes * operand.times
+        flow.exposed += operand.bytes * (min(tiles, target.cores) if spread else 1)
+    return flow
+
+
+class Operand(msgspec.Struct):
+    """What one use of a tensor by nest `nest` moves: tiles of `bytes` on the main memory's wires,
+    `turns` of them for each core's tile, `times` in all from main memory."""
+
+    nest: int
+    access: Access
+    written: bool
+    bytes: int
+    turns: int
+    times: int
+
+
+def operands(
+    kernel: BoundKernel,
+    tiling: Tiling,
+    target: Target,
+    parts: tuple[Phase, ...],
+    residency: Residency,
+) -> Iterator[Operand]:
+    """Every operand that moves, once where several nests of a phase share it."""
+    spread = target.execution == "waves"
+    lattice = grid(kernel, tiling, target.cores) if spread else None
+    tiles = _tiles(kernel, tiling) if spread else 1
     seen: set[object] = set()
     for phase, number in _nests(parts):
         nest = kernel.nests[number]
@@ -105,19 +136,14 @@ def _traffic(
             seen.add(key)
             extents, _ = _tile(kernel, tiling, nest, phase.loops[:level], spread)
             part = region(kernel.tensors[access.tensor], access, extents)
-            size = moved(target.memory[0], part)
             turns = _iterations(kernel, tiling, phase.loops[:level], nest.trips)
-            flow.transfers += turns * rounds
-            flow.drawn += size * turns * tiles
             times = turns * tiles
             if lattice is not None and not written and len(target.memory) > 2:
                 axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
                 fresh = lattice.shared(axes, residency.cached(number, access))
                 fresh *= residency.missed(number, access)
                 times = -(-times * fresh.numerator // fresh.denominator)
-            flow.moved += size * times
-            flow.exposed += size * (min(tiles, target.cores) if spread else 1)
-    return flow
+            yield Operand(number, access, written, moved(target.memory[0], part), turns, times)
 
 
 def _nests(parts: tuple[Phase, ...]) -> Iterator[tuple[Phase, int]]:

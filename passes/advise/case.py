@@ -9,9 +9,10 @@ from functools import cached_property
 from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel, bind
+from xpu_shark.simulator.estimate import estimate
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.result import Dispatch
-from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.simulate import KernelRun, time_ps
 from xpu_shark.simulator.symbolic import Value
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.variation import named_moves, time_after
@@ -39,12 +40,23 @@ class Case:
         moves = named_moves(self.target)
         return tuple((what, each, time_after(launch, base, each)) for what, each in moves)
 
+    def named(self, tensor: int) -> str:
+        """A tensor in words: "the 768x3072xf32 operand"."""
+        kind = self.kernel.tensors[tensor]
+        role = "operand" if kind.is_global else "transient tensor"
+        return f"the {'x'.join(map(str, (*kind.shape, kind.element)))} {role}"
+
     def tiling(self, kernel: BoundKernel) -> Tiling:
-        """Tiles for a changed `kernel`: those in use where the IR gives them and the axes are the
-        same, so that only the change is compared; else what the target's tiler picks."""
-        if self.run.plan.source == "ir" and kernel.axes == self.kernel.axes:
-            return self.run.plan
-        return tilings.choose(kernel, self.target, "default")
+        """Tiles for a changed `kernel`: those in use where the axes are the same, or what the
+        target's own tiler picks if that is faster and the IR does not fix the tiles."""
+        picked = tilings.choose(kernel, self.target, "default")
+        if kernel.axes != self.kernel.axes:
+            return picked
+        choices = [self.run.plan] if self.run.plan.source == "ir" else [self.run.plan, picked]
+        fitting = [each for each in choices if estimate(kernel, each, self.target).fits]
+        if len(fitting) < 2 or fitting[0] == fitting[1]:
+            return (*fitting, picked)[0]
+        return min(fitting, key=lambda each: time_ps(kernel, each, self.target))
 
 
 def bound(dispatch: Dispatch, workload: Workload, analysis: Analysis) -> BoundKernel:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from math import prod
 
 from xpu_shark.passes.advise.case import Case
+from xpu_shark.passes.advise.reloads import passes, spilled, worst_first
 from xpu_shark.passes.annotate.wording import percent
 from xpu_shark.simulator.edges import edges
 from xpu_shark.simulator.estimate import estimate
 from xpu_shark.simulator.plan import Tiling, phases
 from xpu_shark.simulator.residency import Residency
-from xpu_shark.simulator.work import compulsory_bytes
 
 CURED = 0.05  # of all, the least change in a share that is worth a word
 UNDER_FILLED = 0.5  # of the scratchpad: a tile that takes less leaves room for a larger one
@@ -86,8 +86,11 @@ def _buffers(case: Case, tiling: Tiling) -> int:
 
 
 def _reloads(case: Case, better: Tiling) -> Iterator[str]:
-    least = max(compulsory_bytes(case.kernel), 1)
-    now = case.run.bytes.get(case.target.memory[0].name, 0) / least
-    then = estimate(case.kernel, better, case.target).bytes / least
-    if now - then > CURED * now:
-        yield f"{now:.3g} times the compulsory bytes moved"
+    """The operand whose further loads move most bytes, and transient tensors that go out."""
+    now, then = (passes(case.kernel, t, case.target) for t in (case.run.plan, better))
+    for tensor in worst_first(case.kernel, now)[:1]:
+        if now[tensor] - then.get(tensor, 0.0) > CURED * now[tensor]:
+            yield f"{case.named(tensor)} loaded {now[tensor]:.3g} times"
+    out = spilled(case.kernel, case.run.plan, case.target)
+    if out and not spilled(case.kernel, better, case.target):
+        yield f"{case.named(out[0])} stored and loaded again"

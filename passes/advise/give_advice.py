@@ -84,24 +84,27 @@ def _worth_trying(
 def _findings(
     dispatch: Dispatch, rules: list[Rule], function: Function, analysis: Analysis
 ) -> list[Finding]:
-    """What of the rules' proposals is proved. Of those that only change tiles, one that is no
-    faster than another says nothing new; what another machine would do is said where nothing
-    else is."""
+    """What of the rules' proposals is proved: of those that only change tiles the fastest, the
+    first where they hardly differ; what another machine would do where there is nothing else."""
     case = _case(dispatch, analysis)
     least = int(LEAST_SHARE * (function.time_ps or 0)) // dispatch.launches
-    retiled = case.run.time_ps
-    found = []
+    retiled: dict[str, int] = {}  # the finding about tiles, and the time that it leads to
+    found: dict[str, Finding] = {}
     for rule in sorted(rules, key=RULES.index):
         for proposal in rule.propose(case):
             proof = prove(case, proposal, least)
             if proof is None:
                 continue
+            finding = _finding(case, rule, proposal, proof, function)
             if proposal.only_retiles(case):
-                if proof.after_ps * MIN_GAIN > retiled:
+                if any(proof.after_ps * MIN_GAIN > time for time in retiled.values()):
                     continue
-                retiled = proof.after_ps
-            found.append(_finding(case, rule, proposal, proof, function))
-    return [each for each in found if each.confidence != HYPOTHETICAL] or found
+                for slower in retiled:
+                    del found[slower]
+                retiled = {finding.id: proof.after_ps}
+            found[finding.id] = finding
+    practical = [each for each in found.values() if each.confidence != HYPOTHETICAL]
+    return practical or list(found.values())
 
 
 def _case(dispatch: Dispatch, analysis: Analysis) -> Case:

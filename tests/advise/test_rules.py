@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "simulator"))
@@ -18,14 +19,17 @@ from xpu_shark.passes.advise.rules.split_reduction import split_kernel
 from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.result import Dispatch, Finding
 from xpu_shark.simulator.simulate import simulate_kernel
-from xpu_shark.simulator.target import load
+from xpu_shark.simulator.target import Target, load
 from xpu_shark.simulator.variation import moved, relaxed
 from xpu_shark.simulator.work import flops
 from xpu_shark.simulator.workload import Kernel
 
 
 def case(kernel: Kernel, target: str) -> Case:
-    device = load(target)
+    return case_on(kernel, load(target))
+
+
+def case_on(kernel: Kernel, device: Target) -> Case:
     run = simulate_kernel(kernel, {}, device)
     assert run is not None
     dispatch = Dispatch(
@@ -97,11 +101,17 @@ def test_narrower_operands_halve_bytes_and_pay_for_their_conversion() -> None:
     assert kernel.tensors[2].element == "f32"
 
 
-def test_a_product_too_thin_to_pay_for_conversion_gets_no_advice() -> None:
-    # One row: 2 bytes saved an element of B against 2 conversions of it on 4 lanes.
-    thin = case(matmul(1, 64, 64), "tiny")
+@pytest.mark.parametrize(("lanes", "gains"), [(1, False), (4, True)])
+def test_a_narrower_type_pays_where_conversions_take_less_than_the_bytes(
+    lanes: int, gains: bool
+) -> None:
+    # One row: each element of B is 4 bytes, 1 ns at 4 bytes a ns; half of that narrow, beside 2
+    # conversions at 1 ns a lane. On one lane these take 2 ns, on four 0.5.
+    usual = load("tiny")
+    vector = msgspec.structs.replace(usual.vector, lanes=lanes)
+    thin = case_on(matmul(1, 64, 64), msgspec.structs.replace(usual, vector=vector))
     proofs = [prove(thin, proposal) for proposal in precision.propose(thin)]
-    assert all(proof is None or proof.state == "indeterminate" for proof in proofs)
+    assert [proof is not None and proof.state == "active" for proof in proofs] == [gains]
 
 
 def test_every_rule_explains_itself() -> None:

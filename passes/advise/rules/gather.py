@@ -40,12 +40,10 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     tensor, part = max(short, key=lambda pair: (moved(case.target.memory[0], pair[1]), pair[0]))
     chain = f", {len(short)} picks one after another" if len(short) > 1 else ""
-    kind = case.kernel.tensors[tensor]
-    shape = "x".join(map(str, (*kind.shape, kind.element)))
     kernel = together(case.kernel)
     yield Proposal(
-        condition=f"{part.runs} runs of {part.run_bytes} B picked from the {shape} operand in "
-        f"bursts of {case.target.memory[0].burst_bytes} B{chain}",
+        condition=f"{part.runs} runs of {part.run_bytes} B picked from {case.named(tensor)} "
+        f"in bursts of {case.target.memory[0].burst_bytes} B{chain}",
         suggestion="pick runs of whole bursts: sort the indices, or store what is taken together "
         "next to each other",
         launches=((kernel, case.tiling(kernel)),),

@@ -49,12 +49,10 @@ def propose(case: Case) -> Iterator[Proposal]:
     if not found or min(found)[0] >= 0:
         return
     gain, tensor, order = min(found)
-    kind = kernel.tensors[tensor]
-    shape = "x".join(map(str, (*kind.shape, kind.element)))
     yield Proposal(
         condition=f"strided access to it, {now[tensor]} B in bursts of "
         f"{case.target.memory[0].burst_bytes} B for {now[tensor] + gain} B",
-        suggestion=f"the {shape} operand stored with its dimensions in the order {list(order)}",
+        suggestion=f"{case.named(tensor)} stored with its dimensions in the order {list(order)}",
         launches=((stored(kernel, tensor, order), plan),),
         confidence="high",
     )

@@ -13,17 +13,13 @@ buffer. Results stay bit for bit unless the reduction is cut differently.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
 from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.reloads import passes, worst_first
 from xpu_shark.passes.advise.tiles import changes_reduction, sizes
-from xpu_shark.simulator.bind import BoundKernel
-from xpu_shark.simulator.element_type import storage_bytes
-from xpu_shark.simulator.estimate import operands
-from xpu_shark.simulator.plan import Tiling, phases
-from xpu_shark.simulator.residency import Residency
+from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.tilers.shrink import shrink
@@ -40,39 +36,20 @@ def ceiling(run: KernelRun, target: Target) -> int:
 def propose(case: Case) -> Iterator[Proposal]:
     """The operand whose further passes move most bytes, kept."""
     now = passes(case.kernel, case.run.plan, case.target)
-    again = {tensor: (times - 1) * _bytes(case.kernel, tensor) for tensor, times in now.items()}
-    for tensor in sorted(again, key=lambda tensor: (-again[tensor], tensor)):
+    for tensor in worst_first(case.kernel, now):
         if now[tensor] < WORTH_SAYING:
             continue
         tiling = _keeping(case, tensor)
         if tiling is None:
             continue
-        shape = "x".join(map(str, (*case.kernel.tensors[tensor].shape,)))
-        what = f"{shape} {case.kernel.tensors[tensor].element} operand"
         yield Proposal(
-            condition=f"tile {sizes(case, case.run.plan)}, which loads the {what} "
+            condition=f"tile {sizes(case, case.run.plan)}, {case.named(tensor)} loaded "
             f"{now[tensor]:.3g} times",
             suggestion=f"keep it: tile {sizes(case, tiling)} {config(case, tiling)}".strip(),
             launches=((case.kernel, tiling),),
             confidence="medium" if changes_reduction(case, tiling) else "high",
         )
         return
-
-
-def passes(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, float]:
-    """How often each tensor that is read comes from main memory in one launch, by its bytes."""
-    parts = phases(kernel, tiling, distributed=target.execution == "waves")
-    moved: dict[int, int] = {}
-    for use in operands(kernel, tiling, target, parts, Residency(kernel, tiling, target, parts)):
-        direct = not any(index.indirect for index in use.access.map)
-        if direct and not use.written and kernel.tensors[use.access.tensor].is_global:
-            bytes = use.bytes * use.times
-            moved[use.access.tensor] = moved.get(use.access.tensor, 0) + bytes
-    return {tensor: bytes / max(_bytes(kernel, tensor), 1) for tensor, bytes in moved.items()}
-
-
-def _bytes(kernel: BoundKernel, tensor: int) -> int:
-    return storage_bytes(kernel.tensors[tensor].element, prod(kernel.tensors[tensor].shape))
 
 
 def _keeping(case: Case, tensor: int) -> Tiling | None:

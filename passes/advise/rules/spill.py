@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
 from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.reloads import spilled
 from xpu_shark.passes.advise.tiles import changes_reduction, sizes
-from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.estimate import estimate
-from xpu_shark.simulator.plan import Tiling, phases
-from xpu_shark.simulator.residency import Residency
+from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.tilers.granule import granules
@@ -40,29 +39,14 @@ def propose(case: Case) -> Iterator[Proposal]:
     tiling = _without_spill(case)
     if tiling is None:
         return
-    tensor = case.kernel.tensors[out[0]]
-    shape = "x".join(map(str, (*tensor.shape, tensor.element)))
     level = case.target.memory[-1]
     yield Proposal(
-        condition=f"tile {sizes(case, case.run.plan)}, of whose transient {shape} tensor "
-        f"{level.name} ({level.bytes} B) cannot hold enough",
+        condition=f"tile {sizes(case, case.run.plan)}, {case.named(out[0])} does not fit "
+        f"{level.name} ({level.bytes} B) and goes out to memory",
         suggestion=f"tile {sizes(case, tiling)} {config(case, tiling)}".strip(),
         launches=((case.kernel, tiling),),
         confidence="medium" if changes_reduction(case, tiling) else "high",
     )
-
-
-def spilled(kernel: BoundKernel, tiling: Tiling, target: Target) -> list[int]:
-    """Local tensors that go out to main memory with this tiling, as indices."""
-    parts = phases(kernel, tiling, distributed=target.execution == "waves")
-    residency = Residency(kernel, tiling, target, parts)
-    found = {
-        access.tensor
-        for nest in kernel.nests
-        for access in (*nest.reads, *nest.writes)
-        if residency.spilled(access)
-    }
-    return sorted(found)
 
 
 def _without_spill(case: Case) -> Tiling | None:

@@ -19,7 +19,7 @@ import msgspec
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.causes import parallel_tiles
 from xpu_shark.passes.advise.ceilings import above_bound_ps
-from xpu_shark.passes.advise.rules.spill import spilled
+from xpu_shark.passes.advise.reloads import spilled
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import Axis, BoundKernel, BoundNest
 from xpu_shark.simulator.estimate import estimate

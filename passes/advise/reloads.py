@@ -1,0 +1,48 @@
+"""What a tiling brings from main memory more than once: operands, and tensors that spill."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.element_type import storage_bytes
+from xpu_shark.simulator.estimate import operands
+from xpu_shark.simulator.plan import Tiling, phases
+from xpu_shark.simulator.residency import Residency
+from xpu_shark.simulator.target import Target
+
+
+def passes(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, float]:
+    """How often each tensor that is read comes from main memory in one launch, by its bytes."""
+    parts = phases(kernel, tiling, distributed=target.execution == "waves")
+    moved: dict[int, int] = {}
+    for use in operands(kernel, tiling, target, parts, Residency(kernel, tiling, target, parts)):
+        direct = not any(index.indirect for index in use.access.map)
+        tensor = use.access.tensor
+        if direct and not use.written and kernel.tensors[tensor].is_global:
+            moved[tensor] = moved.get(tensor, 0) + use.bytes * use.times
+    return {tensor: bytes / max(_bytes(kernel, tensor), 1) for tensor, bytes in moved.items()}
+
+
+def worst_first(kernel: BoundKernel, times: Mapping[int, float]) -> list[int]:
+    """Tensors in the order of the bytes that all loads but the first one move."""
+    again = {tensor: (count - 1) * _bytes(kernel, tensor) for tensor, count in times.items()}
+    return sorted(again, key=lambda tensor: (-again[tensor], tensor))
+
+
+def spilled(kernel: BoundKernel, tiling: Tiling, target: Target) -> list[int]:
+    """Local tensors that go out to main memory with this tiling, as indices."""
+    parts = phases(kernel, tiling, distributed=target.execution == "waves")
+    residency = Residency(kernel, tiling, target, parts)
+    found = {
+        access.tensor
+        for nest in kernel.nests
+        for access in (*nest.reads, *nest.writes)
+        if residency.spilled(access)
+    }
+    return sorted(found)
+
+
+def _bytes(kernel: BoundKernel, tensor: int) -> int:
+    return storage_bytes(kernel.tensors[tensor].element, prod(kernel.tensors[tensor].shape))
