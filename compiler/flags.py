@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xpu_shark.compiler.errors import UsageError
 from xpu_shark.simulator import target as targets
+from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.target import Target, TargetError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ NO_TARGET: Final = "tiny"  # where only probes are asked for: nothing is simulat
 _INSTRUMENTS: Final[tuple[Instrument, ...]] = ("off", "workgroup", "loop")
 _TILINGS: Final[tuple[Tiling, ...]] = ("ir", "default", "best")
 _EFFORTS: Final[tuple[Effort, ...]] = ("low", "default", "high")
+_SLOW = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?:(\d*\.?\d+)")
 _DIM = re.compile(r"([A-Za-z_][\w.$-]*)=(\d+)")
 
 
@@ -36,6 +38,7 @@ class Options:
     dims: Mapping[str, int] = field(default_factory=dict)
     devices: int = 1
     fold: bool = True
+    slow: tuple[Slow, ...] = ()
     effort: Effort = "default"
     results_per_call: int | None = None
     passes: tuple[str, ...] = DEFAULT_PASSES
@@ -94,7 +97,7 @@ def options(
     for flag, text in given:
         assert flag.parse is not None
         value = flag.parse(text)
-        values[flag.name] = {**values.get(flag.name, {}), **value} if flag.name == "dim" else value
+        values[flag.name] = _REPEATED[flag.name](values, value) if flag.name in _REPEATED else value
     instrumented = values.get("instrument", "off") != "off"
     if instrumented and not probes:
         raise UsageError("--xpu-instrument belongs to xpu-shark compile; leave it out here")
@@ -173,6 +176,16 @@ def _count(flag: str) -> Callable[[str], int]:
     return parse
 
 
+def _slow_link(text: str) -> tuple[Slow, ...]:
+    match = _SLOW.fullmatch(text)
+    if match is None or not 0 < float(match[3]) <= 1 or match[1] == match[2]:
+        raise UsageError(
+            f"--xpu-slow-link={text}: expected A-B:FACTOR for the link of two neighbours or "
+            "A:FACTOR for a device, FACTOR of the full rate above 0 and at most 1, such as 3-4:0.5"
+        )
+    return (Slow(tuple(int(device) for device in match.group(1, 2) if device), float(match[3])),)
+
+
 def _passes(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(","))
     if not all(names):
@@ -187,12 +200,17 @@ def _trace(text: str) -> tuple[str, Recording]:
     return text, facts.recording(facts.load(text))
 
 
-_FIELDS: Final = {"dim": "dims", "per": "results_per_call"}
+_FIELDS: Final = {"dim": "dims", "per": "results_per_call", "slow-link": "slow"}
+_REPEATED: Final[Mapping[str, Callable[[Mapping[str, Any], Any], Any]]] = {
+    "dim": lambda before, value: {**before.get("dim", {}), **value},
+    "slow-link": lambda before, value: (*before.get("slow-link", ()), *value),
+}
 FLAGS: Final = (
     Flag("target", "NAME|FILE.toml", "accelerator to simulate (xpu-shark targets)", _target),
     Flag("tiling", "ir|default|best", "tile sizes to simulate", _choice("tiling", *_TILINGS)),
     Flag("dim", "NAME=VALUE", "size of a dynamic dimension; repeatable", _dim),
     Flag("devices", "N", "devices that share the work of collectives", _count("devices")),
+    Flag("slow-link", "A-B:F|A:F", "link or device at F of its rate; repeatable", _slow_link),
     Flag("per", "N", "results of one call, such as tokens: launches by result", _count("per")),
     Flag("effort", "low|default|high", "how hard to look for advice", _choice("effort", *_EFFORTS)),
     Flag("fold", "on|off", "skip over repeated tiles (same result, faster)", _fold),

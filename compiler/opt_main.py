@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         description=__doc__,
         epilog="and of the flags of `xpu-shark compile`: --xpu-target (default: tiny), --xpu-dim, "
-        "--xpu-tiling, --xpu-devices, --xpu-fold",
+        "--xpu-tiling, --xpu-devices, --xpu-slow-link, --xpu-fold",
     )
     add = parser.add_argument
     add("input", metavar="IN.mlir", help="file to read, - for stdin")

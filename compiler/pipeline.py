@@ -64,6 +64,7 @@ def analysis(options: Options, source: str) -> Analysis:
         tiling=options.tiling,
         devices=options.devices,
         fold=options.fold,
+        slow=options.slow,
         effort=options.effort,
         results_per_call=options.results_per_call,
         trace=options.trace,

@@ -18,7 +18,12 @@ def run(path: str, options: Options, layout: str, stream: TextIO) -> int:
     trace = facts.load(path)
     workload = facts.workload(path, trace)
     settings = Settings(
-        options.target, options.dims, options.tiling, options.devices, fold=options.fold
+        options.target,
+        options.dims,
+        options.tiling,
+        options.devices,
+        fold=options.fold,
+        slow=options.slow,
     )
     try:
         found = replay(workload, facts.recording(trace), settings)
@@ -33,6 +38,7 @@ def run(path: str, options: Options, layout: str, stream: TextIO) -> int:
         tiling=options.tiling,
         devices=options.devices,
         fold=options.fold,
+        slow=options.slow,
         source=path,
         trace=path,
         workload=workload,

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from iree.compiler import ir
 
+from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.recording import Recording
 from xpu_shark.simulator.replay import Replay
 from xpu_shark.simulator.result import Finding, Report
@@ -33,6 +34,7 @@ class Analysis:
     tiling: Tiling = "ir"
     devices: int = 1
     fold: bool = True
+    slow: tuple[Slow, ...] = ()  # --xpu-slow-link
     effort: Effort = "default"
     results_per_call: int | None = None  # --xpu-per
     source: str = ""  # the input as the user named it

@@ -60,7 +60,12 @@ def with_repeats(report: Report, repeats: Mapping[str, Sequence[str]]) -> Report
 def settings(analysis: Analysis) -> Settings:
     """How this compile simulates."""
     return Settings(
-        analysis.target, analysis.dims, analysis.tiling, analysis.devices, fold=analysis.fold
+        analysis.target,
+        analysis.dims,
+        analysis.tiling,
+        analysis.devices,
+        fold=analysis.fold,
+        slow=analysis.slow,
     )
 
 

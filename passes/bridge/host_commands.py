@@ -9,7 +9,7 @@ import msgspec
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.host_buffers import collective_spans, dispatch_spans, span
-from xpu_shark.passes.bridge.host_channels import group_size
+from xpu_shark.passes.bridge.host_channels import groups
 from xpu_shark.passes.bridge.host_devices import (
     Execution,
     Place,
@@ -184,7 +184,8 @@ def _collective(execution: Execution, op: ir.Operation) -> Commands:
         size = size if other == size else apply("max", size, other)
     match = _COLLECTIVE.search(str(op.attributes["op"]))
     kind, reduction, element = match.groups() if match else ("unknown", "", "")
-    group = group_size(execution.frame, operands[0])
+    members = groups(execution.frame, operands[0])
+    group = max(map(len, members), default=0)
     pairs, problem = _partners(execution, op, group) if kind == "send_recv" else ((), "")
     return (
         Collective(
@@ -193,6 +194,7 @@ def _collective(execution: Execution, op: ir.Operation) -> Commands:
             element=element,
             bytes=size,
             group=group,
+            groups=members,
             pairs=pairs,
             problem=problem,
             spans=collective_spans(execution, op, ("read", "write") if others else ("both",)),

@@ -24,7 +24,7 @@ def partners(frame: Frame, op: ir.Operation, group: int) -> Pairs:
     channel, _, *others = op.operands
     if not group or not op.attributes["operandSegmentSizes"][2]:
         return ()
-    packed = [_value(frame, others[0], channel, rank) for rank in range(group)]
+    packed = [by_rank(frame, others[0], channel, rank) for rank in range(group)]
     sends: dict[int, int] = {}
     receives: dict[int, int] = {}
     for rank, value in enumerate(packed):
@@ -58,7 +58,7 @@ def _receives(receives: Mapping[int, int], rank: int, group: int) -> str:
     return f"receives from rank {receives[rank]}" if rank in receives else "does not receive"
 
 
-def _value(frame: Frame, value: ir.Value, channel: ir.Value, rank: int) -> int | None:
+def by_rank(frame: Frame, value: ir.Value, channel: ir.Value, rank: int) -> int | None:
     """What `value` is on one rank of `channel`; None where that is not known."""
     if not isinstance(value, ir.OpResult):
         size = frame.reader.read(value)
@@ -69,7 +69,7 @@ def _value(frame: Frame, value: ir.Value, channel: ir.Value, rank: int) -> int |
     if op.name not in _READ:
         size = frame.reader.read(value)
         return size if isinstance(size, int) else None
-    known = [_value(frame, operand, channel, rank) for operand in op.operands]
+    known = [by_rank(frame, operand, channel, rank) for operand in op.operands]
     numbers = [number for number in known if number is not None]
     return _READ[op.name](numbers) if len(numbers) == len(known) else None
 

@@ -203,17 +203,46 @@ SPLIT = """
 
 
 @pytest.mark.parametrize(
-    ("colors", "group"),
+    ("colors", "groups"),
     [
-        ("%c0, %c0, %c0, %c0, %c0, %c0", 6),
-        ("%c0, %c0, %c1, %c1", 2),
-        ("%c0, %c1, %c4", 1),
-        ("%c0, %c0, %c0, %none", 3),
+        ("%c0, %c0, %c0, %c0, %c0, %c0", ((0, 1, 2, 3, 4, 5),)),
+        ("%c0, %c0, %c1, %c1", ((0, 1), (2, 3))),
+        ("%c0, %c1, %c0, %c1", ((0, 2), (1, 3))),
+        ("%c0, %c1, %c4", ((0,), (1,), (2,))),
+        ("%c0, %c0, %c0, %none", ((0, 1, 2),)),
     ],
 )
-def test_ranks_of_one_color_are_one_group(colors: str, group: int) -> None:
+def test_ranks_of_one_color_are_one_group(colors: str, groups: tuple[tuple[int, ...], ...]) -> None:
     found = collective("all_reduce with sum : f32", "%c64", "%c64", SPLIT.format(colors=colors))
-    assert found.group == group
+    assert (found.groups, found.group) == (groups, max(map(len, groups)))
+
+
+def test_keys_order_the_ranks_of_a_group() -> None:
+    split = """
+      %all = stream.channel.create : !stream.channel
+      %rank = stream.channel.rank %all : index
+      %none = arith.constant -1 : index
+      %color = util.switch index from [%c0, %c0, %c1, %c1] at %rank else %none : index
+      %key = util.switch index from [%c1, %c0, %c0, %c1] at %rank else %none : index
+      %ch = stream.channel.split %all, %color, %key : !stream.channel -> !stream.channel
+    """
+    found = collective("all_reduce with sum : f32", "%c64", "%c64", split)
+    assert found.groups == ((1, 0), (2, 3))
+
+
+def test_groups_of_a_group_keep_the_numbers_of_their_devices() -> None:
+    split = """
+      %all = stream.channel.create : !stream.channel
+      %rank = stream.channel.rank %all : index
+      %none = arith.constant -1 : index
+      %color = util.switch index from [%c1, %c0, %c0, %c1, %c0, %c0] at %rank else %none : index
+      %half = stream.channel.split %all, %color, %rank : !stream.channel -> !stream.channel
+      %place = stream.channel.rank %half : index
+      %side = util.switch index from [%c0, %c0, %c1, %c1] at %place else %none : index
+      %ch = stream.channel.split %half, %side, %place : !stream.channel -> !stream.channel
+    """
+    found = collective("all_reduce with sum : f32", "%c64", "%c64", split)
+    assert found.groups == ((0, 3), (1, 2), (4, 5))
 
 
 def test_a_channel_with_a_constant_count_has_that_many_devices() -> None:

@@ -36,9 +36,12 @@ def test_dims_accumulate_and_other_flags_take_the_last_value() -> None:
         "--xpu-tiling=best",
         "--xpu-tiling=default",
         "--xpu-fold=off",
+        "--xpu-slow-link=3-4:0.5",
+        "--xpu-slow-link=7:.25",
         "--xpu-passes=one,two",
     )
     assert given.dims == {"a": 3, "b": 2}
+    assert list(map(str, given.slow)) == ["3-4:0.5", "7:0.25"]
     assert (given.tiling, given.fold, given.passes) == ("default", False, ("one", "two"))
 
 
@@ -59,6 +62,10 @@ def test_dims_accumulate_and_other_flags_take_the_last_value() -> None:
         (["--xpu-target=tiny", "--xpu-dim=a"], "expected NAME=VALUE"),
         (["--xpu-target=tiny", "--xpu-dim=a=-1"], "expected NAME=VALUE"),
         (["--xpu-target=tiny", "--xpu-devices=0"], "at least 1"),
+        (["--xpu-target=tiny", "--xpu-slow-link=3-4"], "expected A-B:FACTOR for the link of two"),
+        (["--xpu-target=tiny", "--xpu-slow-link=3-4:0"], "above 0 and at most 1"),
+        (["--xpu-target=tiny", "--xpu-slow-link=3-4:1.5"], "above 0 and at most 1"),
+        (["--xpu-target=tiny", "--xpu-slow-link=3-3:0.5"], "expected A-B:FACTOR for the link"),
         (["--xpu-target=tiny", "--xpu-passes=a,,b"], "expected NAME[,NAME...]"),
     ],
 )
