@@ -129,7 +129,8 @@ def operands(
             if not residency.moves(number, access, written=written):
                 continue
             level = level_of(kernel, nest, access, phase.loops)
-            own = phase.nests if spread and level else ()  # loops of its own: loaded anew
+            shared = len(phase.loops) - len(phase.inner)
+            own = phase.nests if level > shared else ()  # loops of its own: loaded anew
             key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level], own)
             if key in seen:
                 continue
