@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
-from xpu_shark.simulator import flow
+from xpu_shark.simulator import flow, lower_core
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
 from xpu_shark.simulator.gang import Variant, Wave, grid, waves
@@ -50,6 +50,8 @@ class Use(msgspec.Struct):
 
 def lower(kernel: BoundKernel, tiling: Tiling, target: Target) -> Program:
     """The program of one launch."""
+    if target.core is not None:
+        return lower_core.lower(kernel, tiling, target)
     return _Lowering(kernel, tiling, target).program()
 
 
