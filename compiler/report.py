@@ -92,6 +92,9 @@ def _function(item: Function) -> dict[str, Any]:
         "modelled": item.modelled,
         "launches": item.launches,
         "unknown": item.unknown,
+        "exposed_ns": _ns(item.exposed_ps),
+        "hidden_ns": _ns(item.hidden_ps),
+        "async_exposed_ns": _ns(item.async_exposed_ps),
     }
 
 
@@ -142,6 +145,20 @@ def _command(item: Command) -> dict[str, Any]:
         "algorithm": item.algorithm,
         "reason": item.reason,
         "locations": item.locations,
+        **_exposure(item),
+    }
+
+
+def _exposure(item: Command) -> dict[str, Any]:
+    found = item.exposure
+    timed = found if item.time_ps is not None else None
+    return {
+        "exposed_ns": _ns(timed.exposed_ps) if timed else None,
+        "hidden_ns": _ns(timed.hidden_ps) if timed else None,
+        "async_exposed_ns": _ns(timed.async_exposed_ps) if timed else None,
+        "waits_for": found.waits_for if found else (),
+        "needed_by": found.needed_by if found else (),
+        "beside": found.beside if found else (),
     }
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from xpu_shark.simulator import commands
 from xpu_shark.simulator.bind import ALONE, Context, kernel_symbols
+from xpu_shark.simulator.blocks import Block, Site, blocks, on_network
+from xpu_shark.simulator.exposure import Exposure, exposures
 from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.operator_kind import operator_kind
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
@@ -109,32 +113,66 @@ class _FunctionWalk:
             self.contexts = contexts(source.body, runner.kernels, self.env, runner.settings.target)
         self.commands: dict[object, tuple[_Tally, Move | Collective, int | None]] = {}
         self.unknown: dict[str, None] = {}
+        self.sites: list[Site] = []
+        self.piece = 0  # number of the straight piece that the walk is in
 
     def result(self) -> tuple[Function, list[Dispatch], list[Command]]:
         self._walk(self.source.body, (), 1, ())
         dispatches = [self._dispatch(*entry) for entry in self.dispatches.values()]
-        dispatches.sort(key=lambda d: -(d.run.time_ps * d.launches if d.run else 0))
         items = [self._command(*entry) for entry in self.commands.values()]
-        return self._function(dispatches, items), dispatches, items
+        found, pieces = self._exposure(dispatches, items)
+        items = [msgspec.structs.replace(each, exposure=found.get(id(each))) for each in items]
+        dispatches.sort(key=lambda d: -(d.run.time_ps * d.launches if d.run else 0))
+        return self._function(dispatches, items, pieces), dispatches, items
 
-    def _walk(self, body: tuple[Item, ...], path: Path, times: int, per: tuple[str, ...]) -> None:
+    def _exposure(
+        self, dispatches: list[Dispatch], items: list[Command]
+    ) -> tuple[dict[int, Exposure], tuple[Block, ...]]:
+        """Nothing where nothing goes over the network."""
+        if not any(on_network(site.command) for site in self.sites):
+            return {}, ()
+        records: dict[object, Dispatch | Command] = {
+            **dict(zip(self.dispatches, dispatches, strict=True)),
+            **dict(zip(self.commands, items, strict=True)),
+        }
+        s, kernels = self.runner.settings, self.runner.kernels
+        pieces = blocks(self.sites, records, kernels, self.env, s.target)
+        return exposures(pieces), pieces
+
+    def _walk(
+        self,
+        body: tuple[Item, ...],
+        path: Path,
+        times: int,
+        per: tuple[str, ...],
+        group: Path | None = None,
+    ) -> None:
+        """`group` is the place of the outermost concurrent region around."""
         for number, item in enumerate(body):
             here = (*path, number)
             if isinstance(item, Launch):
-                self._launch(item, self.contexts.get(here, ALONE), times, per)
+                key = self._launch(item, self.contexts.get(here, ALONE), times, per)
+                self._site(item, key, times, group or here)
             elif isinstance(item, Concurrent):
-                self._walk(item.body, here, times, per)
+                self._walk(item.body, here, times, per, group or here)
             elif isinstance(item, Repeat):
+                self.piece += 1
                 trips = self._value(item.trips)
                 if trips is None and (trips := self.env.get(item.name)) is None:
                     self.unknown[item.name] = None
                     self._walk(item.body, here, times, (*per, item.name))
                 else:
                     self._walk(item.body, here, times * trips, per)
+                self.piece += 1
             elif isinstance(item, Choice):
+                self.piece += 1
                 self._choose(item, here, times, per)
+                self.piece += 1
             else:
-                self._move(item, times, per)
+                self._site(item, self._move(item, times, per), times, group or here)
+
+    def _site(self, item: Launch | Move | Collective, key: object, times: int, group: Path) -> None:
+        self.sites.append(Site(piece=self.piece, times=times, group=group, command=item, key=key))
 
     def _choose(self, item: Choice, path: Path, times: int, per: tuple[str, ...]) -> None:
         """The arm that `--xpu-dim NAME=N` says; else the one with most commands, and say so."""
@@ -144,7 +182,8 @@ class _FunctionWalk:
             taken = max(range(len(item.arms)), key=lambda n: (len(item.arms[n]), -n))
         self._walk(item.arms[taken], (*path, taken), times, per)
 
-    def _launch(self, launch: Launch, context: Context, times: int, per: tuple[str, ...]) -> None:
+    def _launch(self, launch: Launch, context: Context, times: int, per: tuple[str, ...]) -> object:
+        """The key of the launch's record."""
         kernel = self.runner.kernels.get(launch.kernel)
         if kernel is None:
             kernel = Kernel(
@@ -160,11 +199,12 @@ class _FunctionWalk:
             for number, size in enumerate(launch.constants)
         )
         missing = self._missing(launch, needed, values)
+        key = (kernel.name, values, launch.trips, context, missing)
         tally, *_ = self.dispatches.setdefault(
-            (kernel.name, values, launch.trips, context, missing),
-            (_Tally(), kernel, launch, context, values, missing),
+            key, (_Tally(), kernel, launch, context, values, missing)
         )
         tally.add(launch.location, times, per)
+        return key
 
     def _missing(
         self, launch: Launch, needed: tuple[str, ...], values: tuple[int | None, ...]
@@ -183,7 +223,8 @@ class _FunctionWalk:
         self.unknown.update(names)
         return tuple(names)
 
-    def _move(self, item: Move | Collective, times: int, per: tuple[str, ...]) -> None:
+    def _move(self, item: Move | Collective, times: int, per: tuple[str, ...]) -> object:
+        """The key of the command's record."""
         size = self._value(item.bytes)
         if size is None:
             self.unknown.update(dict.fromkeys(n for n in symbols(item.bytes) if n not in self.env))
@@ -192,6 +233,7 @@ class _FunctionWalk:
             kind = (item.kind, item.reduction, item.group, item.groups, item.pairs, item.problem)
         tally, *_ = self.commands.setdefault((kind, size), (_Tally(), item, size))
         tally.add(item.location, times, per)
+        return kind, size
 
     def _value(self, size: int | Expr) -> int | None:
         try:
@@ -251,7 +293,9 @@ class _FunctionWalk:
             reason=result.reason,
         )
 
-    def _function(self, dispatches: list[Dispatch], items: list[Command]) -> Function:
+    def _function(
+        self, dispatches: list[Dispatch], items: list[Command], pieces: tuple[Block, ...]
+    ) -> Function:
         sized = not any(d.missing for d in dispatches) and not any(
             item.payload_bytes is None for item in items
         )
@@ -286,4 +330,12 @@ class _FunctionWalk:
             launches=sum(d.launches for d in dispatches),
             unmodelled=tuple((d.name, d.reason) for d in dispatches if d.state != "modelled"),
             unknown=tuple(self.unknown),
+            blocks=pieces if totals[0] is not None else (),
+            **self._network_totals(items if totals[0] is not None else []),
         )
+
+    @staticmethod
+    def _network_totals(items: list[Command]) -> dict[str, int]:
+        found = [each.exposure for each in items if each.exposure is not None]
+        names = ("exposed_ps", "hidden_ps", "async_exposed_ps")
+        return {name: sum(getattr(each, name) for each in found) for name in names if found}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from xpu_shark.simulator.bind import ALONE, Context
+from xpu_shark.simulator.blocks import Block
+from xpu_shark.simulator.exposure import Exposure
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.workload import Trips
 
@@ -41,7 +43,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """A fill, copy, transfer or collective: all that are alike in one function, as one record.
 
     Times are of one; `bytes` by resource. `time_ps` is None where the target cannot do it or a
-    size is missing, and `reason` says so.
+    size is missing, and `reason` says so. `exposure` is of those on the network.
     """
 
     function: str
@@ -58,6 +60,7 @@ class Command(Struct, frozen=True, kw_only=True):
     serial_ps: int | None
     bytes: dict[str, int]
     reason: str
+    exposure: Exposure | None = None
 
 
 class Function(Struct, frozen=True, kw_only=True):
@@ -66,7 +69,9 @@ class Function(Struct, frozen=True, kw_only=True):
 
     Commands that the program leaves unordered are added up too, so where a device overlaps
     launches the time is an upper limit. Times are None where a part has none for lack of sizes;
-    `unknown` names the symbols that were missing or, for loops, counted as one trip.
+    `unknown` names the symbols that were missing or, for loops, counted as one trip. `blocks` are
+    the parts of the program in which devices communicate; the last three are the sums of
+    `Exposure` over all that goes over the network, None where nothing does.
     """
 
     name: str
@@ -79,6 +84,10 @@ class Function(Struct, frozen=True, kw_only=True):
     launches: int
     unmodelled: tuple[tuple[str, str], ...]
     unknown: tuple[str, ...]
+    blocks: tuple[Block, ...] = ()
+    exposed_ps: int | None = None
+    hidden_ps: int | None = None
+    async_exposed_ps: int | None = None
 
 
 class Finding(Struct, frozen=True, kw_only=True):

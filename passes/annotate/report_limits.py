@@ -168,6 +168,12 @@ def _category(item: Dispatch) -> str:
 def _command(item: Command, number: int, target: str) -> Remark:
     args = [("Target", target), ("Launches", str(item.launches)), ("Kind", item.kind)]
     args += [("TimeNs", _ns(item.time_ps))] if item.time_ps is not None else []
+    if item.time_ps is not None and (found := item.exposure) is not None:
+        args += [
+            ("ExposedNs", _ns(found.exposed_ps)),
+            ("HiddenNs", _ns(found.hidden_ps)),
+            ("AsyncExposedNs", _ns(found.async_exposed_ps)),
+        ]
     return Remark(
         kind=Kind.ANALYSIS,
         category="xpu-shark.collective" if item.time_ps is not None else "xpu-shark.coverage",

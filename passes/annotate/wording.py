@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xpu_shark.simulator.exposure import Exposure
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function
 from xpu_shark.simulator.simulate import KernelRun
 
@@ -116,7 +117,19 @@ def command(item: Command, target: str) -> str:
         return f"{what}{times}: not simulated, {item.reason}"
     how = f" ({item.algorithm})" if item.algorithm else ""
     bound = time(item.bound_ps or 0)
-    return f"{what}{how} on {target} takes {time(item.time_ps)}, bound {bound}{times}"
+    return f"{what}{how} on {target} takes {time(item.time_ps)}, bound {bound}{times}" + exposure(
+        item.exposure, ";"
+    )
+
+
+def exposure(item: Exposure | Function | None, behind: str) -> str:
+    """How much of it adds to the time of the launches, now and at best."""
+    if item is None or item.exposed_ps is None:
+        return ""
+    text = f"{behind} {time(item.exposed_ps)} exposed, {time(item.hidden_ps or 0)} hidden"
+    if (least := item.async_exposed_ps or 0) < item.exposed_ps:
+        text += f" ({time(least)} exposed if asynchronous)"
+    return text
 
 
 def no_function(target: str) -> str:
@@ -148,6 +161,7 @@ def function(item: Function, distinct: int, items: Sequence[Command], target: st
         count = sum(each.launches for each in moves)
         kinds = ", ".join(dict.fromkeys(each.kind for each in moves))
         text += f"; {time(spent)} of it is {_count(count, 'command')} of the host ({kinds})"
+    text += exposure(item, "; communication:")
     if item.unknown:
         names = ", ".join(item.unknown)
         text += f"; unknown: {names} (give --xpu-dim=NAME=N; a loop counts as one trip)"
