@@ -13,14 +13,15 @@ from fractions import Fraction
 
 import msgspec
 
-from xpu_shark.simulator import flow, lower_core
+from xpu_shark.simulator import flow, lower_core, nest_code
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
 from xpu_shark.simulator.gang import Variant, Wave, grid, waves
 from xpu_shark.simulator.nest_cost import ops, units
-from xpu_shark.simulator.plan import Phase, Tiling, can_share, phases
+from xpu_shark.simulator.plan import Phase, Tiling, phases
 from xpu_shark.simulator.program import Instruction, Program
 from xpu_shark.simulator.residency import Residency, depends_on, level_of, produced_before
+from xpu_shark.simulator.steps import Step, group
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.traffic import transfer
 from xpu_shark.simulator.units.launch import launch_ps
@@ -28,15 +29,6 @@ from xpu_shark.simulator.workgroups import start_each
 from xpu_shark.simulator.workload import Access
 
 Path = tuple[object, ...]
-
-
-class Step(msgspec.Struct, frozen=True):
-    """One part of a body: a loop over `axis` around `phases`. With no axis it is a single nest,
-    or a product with the nests that take its results as they leave the array."""
-
-    axis: int | None
-    phases: tuple[Phase, ...]
-    nests: tuple[int, ...]
 
 
 class Use(msgspec.Struct):
@@ -61,6 +53,9 @@ class _Lowering:
         self.spread = target.execution == "waves"
         self.phases = phases(kernel, tiling, distributed=self.spread)
         self.residency = Residency(kernel, tiling, target, self.phases)
+        self.copies = {
+            nest for n, nest in enumerate(kernel.nests) if self.residency.stays(n, target)
+        }
         self.emitter = Emitter()
         self.grid = grid(kernel, tiling, target.cores) if self.spread else None
         shared = target.memory[:-1]
@@ -102,7 +97,7 @@ class _Lowering:
     def _body(
         self, members: tuple[Phase, ...], depth: int, variants: tuple[Variant, ...], path: Path
     ) -> Bodies:
-        steps = self._steps(members, depth)
+        steps = group(self.kernel, self.target, members, depth)
         place = {nest: number for number, step in enumerate(steps) for nest in step.nests}
         before: list[Bodies] = [{} for _ in steps]
         after: list[Bodies] = [{} for _ in steps]
@@ -119,35 +114,24 @@ class _Lowering:
             extend(bodies, last)
         return bodies
 
-    def _steps(self, members: tuple[Phase, ...], depth: int) -> list[Step]:
-        steps: list[Step] = []
-        for phase in members:
-            if depth == len(phase.loops):
-                for nest in phase.nests:
-                    if steps and self._flows(steps[-1], phase, nest):
-                        before = steps.pop()
-                        steps.append(Step(None, (*before.phases, phase), (*before.nests, nest)))
-                    else:
-                        steps.append(Step(None, (phase,), (nest,)))
-                continue
-            axis = phase.loops[depth]
-            last = steps[-1] if steps else None
-            if (
-                last is not None
-                and last.axis == axis
-                and axis in phase.outer
-                and can_share(self.kernel, last.phases, phase, axis)
-            ):
-                steps[-1] = Step(axis, (*last.phases, phase), (*last.nests, *phase.nests))
-            else:
-                steps.append(Step(axis, (phase,), phase.nests))
-        return steps
-
     def _step(self, step: Step, depth: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
         if step.axis is None:
             if len(step.nests) == 1:
-                return self._nest(step.nests[0], variants, path)
-            tiles = {number: _tile(self.kernel.nests[number], variants[0]) for number in step.nests}
+                nest = self.kernel.nests[step.nests[0]]
+                place = (*path, "op", step.nests[0])
+                return nest_code.emit(
+                    self.emitter,
+                    self.kernel,
+                    self.target,
+                    nest,
+                    variants,
+                    place,
+                    copies=nest in self.copies,
+                )
+            tiles = {
+                number: nest_code.tile(self.kernel.nests[number], variants[0])
+                for number in step.nests
+            }
             return flow.emit(self.emitter, self.kernel, self.target, tiles, path)
         tag = self.emitter.tag((*path, step.axis, step.nests[0]))
         inner = (*path, tag)
@@ -163,45 +147,6 @@ class _Lowering:
                 body = self._body(step.phases, depth + 1, sized, inner)
                 extend(bodies, loop(body, count, tag))
         return bodies
-
-    def _flows(self, step: Step, phase: Phase, number: int) -> bool:
-        """Whether nest `number` can work on results of the step's product before it is done."""
-        return (
-            step.axis is None
-            and flow.takes_results(self.kernel, self.target, step.nests, number)
-            and all(
-                can_share(self.kernel, step.phases, phase, axis)
-                for axis in self.kernel.nests[number].axes
-            )
-        )
-
-    def _nest(self, number: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
-        nest = self.kernel.nests[number]
-        bodies: Bodies = {}
-        costs = [ops(self.kernel, nest, self.target, _tile(nest, v)) for v in variants]
-        names = units(nest, self.target)
-        for position, unit in enumerate(names):
-            service = max(cost[position].cost.service_ps for cost in costs)
-            latency = max(cost[position].cost.latency_ps for cost in costs)
-            instruction = Instruction(self.emitter.resource(unit), service)
-            if position:
-                self._hand_over(bodies, names[position - 1], unit, (*path, "op", number))
-            bodies.setdefault(unit, []).append(instruction)
-            if position:
-                free = self.emitter.channel((*path, "op", number, "free"), "buffer", 2)
-                self.emitter.post(bodies, unit, free)
-            if position + 1 < len(names):
-                data = self.emitter.channel((*path, "op", number, "data"), unit)
-                self.emitter.post(bodies, unit, data, latency)
-        return bodies
-
-    def _hand_over(self, bodies: Bodies, source: str, unit: str, key: Path) -> None:
-        """`unit` takes what `source` prepared; `source` waits for room first."""
-        free = self.emitter.channel((*key, "free"), "buffer", 2)
-        start: Bodies = {}
-        self.emitter.wait(start, source, free)
-        bodies[source][:0] = start[source]
-        self.emitter.wait(bodies, unit, self.emitter.channel((*key, "data"), source))
 
     # Operands.
 
@@ -229,7 +174,9 @@ class _Lowering:
 
     def _streams(self, nest: BoundNest) -> tuple[str, ...]:
         """Streams that a nest's instructions are on; a nest without work only stores."""
-        return units(nest, self.target) or (self.stores[0],)
+        return units(nest, self.target) or (
+            nest_code.COPIER if nest in self.copies else self.stores[0],
+        )
 
     def _load(
         self,
@@ -406,12 +353,8 @@ class _Lowering:
                 self.emitter.wait(before[place[number]], self.loads[0], channel)
 
     def _latency(self, nest: BoundNest, variants: tuple[Variant, ...]) -> int:
-        costs = ops(self.kernel, nest, self.target, _tile(nest, variants[0]))
+        costs = ops(self.kernel, nest, self.target, nest_code.tile(nest, variants[0]))
         return costs[-1].cost.latency_ps if costs else 0
-
-
-def _tile(nest: BoundNest, variant: Variant) -> list[int]:
-    return [variant.extents[axis] for axis in nest.axes]
 
 
 def _resize(variant: Variant, axis: int, size: int) -> Variant:

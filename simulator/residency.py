@@ -9,6 +9,7 @@ from math import prod
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.footprint import REMEMBERED, accesses, region
+from xpu_shark.simulator.nest_cost import units
 from xpu_shark.simulator.plan import Phase, Tiling
 from xpu_shark.simulator.reread import missed
 from xpu_shark.simulator.target import Target
@@ -104,6 +105,15 @@ class Residency:
         if not tensor.is_global or tensor.resident:
             return False
         return written or produced_before(self.kernel, number, access.tensor) is None
+
+    def stays(self, number: int, target: Target) -> bool:
+        """Whether nest `number` does no more than to put resident data to another place."""
+        nest = self.kernel.nests[number]
+        if units(nest, target) or not nest.points:
+            return False
+        return any(self.kernel.tensors[a.tensor].resident for a, _ in accesses(nest)) and not any(
+            self.moves(number, access, written=written) for access, written in accesses(nest)
+        )
 
     def cached(self, number: int, access: Access) -> bool:
         """Whether the cache outside the cores keeps all of the operand between its uses."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from kernels import matmul
+from kernels import access, matmul
 
 from xpu_shark.simulator.bind import Context, bind
 from xpu_shark.simulator.evaluate import Settings, simulate
 from xpu_shark.simulator.result import Report
+from xpu_shark.simulator.simulate import simulate_kernel
 from xpu_shark.simulator.stay import contexts
 from xpu_shark.simulator.symbolic import symbol
 from xpu_shark.simulator.target import load
@@ -18,10 +19,12 @@ from xpu_shark.simulator.workload import (
     Choice,
     Command,
     Concurrent,
+    Dim,
     Function,
     Kernel,
     Launch,
     Move,
+    Nest,
     Place,
     Repeat,
     Span,
@@ -149,3 +152,24 @@ def test_one_program_is_launched_once() -> None:
     times = [d.launches * d.run.time_ps for d in report.dispatches if d.run]
     assert report.functions[0].time_ps == launch_ps(V6E) + sum(times)
     assert all(d.run.bounds.least_ps["launch"] == 0 for d in report.dispatches if d.run)
+
+
+def test_a_copy_inside_the_scratchpad_takes_its_bandwidth() -> None:
+    # 2 MiB read and written at 36 TB/s.
+    copy = Kernel(
+        name="copy",
+        tensors=product().tensors[:2],
+        nests=(
+            Nest(
+                name="copy",
+                dims=(Dim(extent=SIDE, kind="parallel"), Dim(extent=SIDE, kind="parallel")),
+                reads=(access(0, 0, 1),),
+                writes=(access(1, 1, 0),),
+                work=(),
+            ),
+        ),
+    )
+    inside = simulate_kernel(copy, {}, V6E, "default", context=Context((0, 1), 2 * BYTES, True))
+    assert inside is not None
+    assert inside.time_ps == -(-2 * BYTES * 10**12 // (36 * 10**12))
+    assert (inside.attribution.limit, inside.bytes) == ("vmem", {"vmem": 2 * BYTES})
