@@ -95,6 +95,10 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
     def _paths(self) -> dict[tuple[int, int], tuple[Link, ...]]:
         return {}
 
+    @cached_property
+    def _links(self) -> dict[tuple[int, str, bool], Link]:
+        return {}
+
     @property
     def egress_bytes_per_s(self) -> float:
         """The most that one device sends on all its links together."""
@@ -113,18 +117,23 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
         for level in self.levels:
             at = source // stride % level.extent
             to = target // stride % level.extent
-            for owner, port in _route(level, at, to):
-                links.append(self._link(level, source + (owner - at) * stride, port))
+            for place, port in _route(level, at, to):
+                owner = source + (place - at) * stride
+                links.append(self._link(level, owner, f"{level.name}.{port}", first=not links))
             source += (to - at) * stride
             stride *= level.extent
-        first = links[:1]
-        return (*first, *(msgspec.structs.replace(link, message_ps=0) for link in links[1:]))
+        return tuple(links)
 
-    def _link(self, level: Level, owner: int, port: str) -> Link:
-        name = f"{level.name}.{port}"
-        latency = 0 if port == "in" else level.latency_ps
-        rate = level.bytes_per_s * self.slow.get((owner, name), 1.0)
-        return Link(owner, name, rate, latency, level.message_ps, level.in_flight)
+    def _link(self, level: Level, owner: int, port: str, *, first: bool) -> Link:
+        """Issuing a message takes its first link only."""
+        found = self._links.get((owner, port, first))
+        if found is None:
+            latency = 0 if port.endswith(".in") else level.latency_ps
+            rate = level.bytes_per_s * self.slow.get((owner, port), 1.0)
+            message = level.message_ps if first else 0
+            found = Link(owner, port, rate, latency, message, level.in_flight)
+            self._links[owner, port, first] = found
+        return found
 
 
 def fabric(network: Network, devices: int, protocol: Protocol | None = None) -> Fabric:

@@ -12,7 +12,7 @@ from xpu_shark.simulator.collectives.lower import foldable, lower, lower_all
 from xpu_shark.simulator.collectives.permutation import Pairs, is_shift
 from xpu_shark.simulator.collectives.pieces import Job
 from xpu_shark.simulator.collectives.registry import ALGORITHMS
-from xpu_shark.simulator.collectives.schedule import Listed, Schedule
+from xpu_shark.simulator.collectives.schedule import Alike, Listed, Schedule
 from xpu_shark.simulator.engine import run
 from xpu_shark.simulator.network import Fabric, Slow, fabric, slowed
 from xpu_shark.simulator.program import Instruction, Loop, Program
@@ -22,7 +22,8 @@ from xpu_shark.simulator.units.launch import launch_ps
 
 CHUNKS = (1, 2, 4, 8, 16, 32)
 MOST = 10_000  # messages that are too many where any candidate has fewer
-UNFOLDED = 20_000  # instructions up to which running them all beats looking for periods
+UNFOLDED = 20_000  # instructions of many devices up to which running all beats looking for periods
+TURNS = 8  # steps of one kind from which on looking for periods beats running them all
 
 
 class Team(msgspec.Struct, frozen=True):
@@ -115,7 +116,8 @@ def simulate(candidate: Candidate, target: Target, bytes: int, *, fold: bool = T
     if not fold:
         return Run(candidate, _every_device(candidate, job))
     program = _program(candidate, job)
-    return Run(candidate, run(program, fold=length(program) > UNFOLDED))
+    worth = _repeats(candidate) if candidate.folded else length(program) > UNFOLDED
+    return Run(candidate, run(program, fold=worth))
 
 
 def _program(candidate: Candidate, job: Job) -> Program:
@@ -132,6 +134,17 @@ def _every_device(candidate: Candidate, job: Job) -> Timeline:
         if timeline := run_all(candidate.schedules[0], candidate.fabric, job):
             return timeline
     return run(lower_all(candidate.schedules, candidate.fabric, job), fold=False)
+
+
+def _repeats(candidate: Candidate) -> bool:
+    """Whether all lanes go through equally many steps of a kind, so that they share periods."""
+    lanes = {
+        tuple(phase.count for phase in lane.phases)
+        for schedule in candidate.schedules
+        for lane in schedule.lanes
+        if isinstance(lane, Alike)
+    }
+    return len(lanes) == 1 and max(max(counts, default=0) for counts in lanes) >= TURNS
 
 
 def length(program: Program) -> int:

@@ -18,7 +18,7 @@ from xpu_shark.simulator.collectives.candidates import (
 )
 from xpu_shark.simulator.collectives.permutation import Pairs
 from xpu_shark.simulator.collectives.pieces import Job
-from xpu_shark.simulator.collectives.price import estimate_ps
+from xpu_shark.simulator.collectives.price import Price, Pricing
 from xpu_shark.simulator.collectives.registry import ALGORITHMS
 from xpu_shark.simulator.network import NetworkError
 from xpu_shark.simulator.target import Network, Target
@@ -28,6 +28,7 @@ CLOSE = 1.15  # estimates above this times the best are not simulated
 WORTH = 0.02  # more chunks have to make the estimate smaller by this share
 MESSAGES = 400  # candidates with more to simulate need an estimate under DEAR times the others'
 DEAR = 0.5
+Key = tuple[str, str]  # algorithm and protocol
 
 
 @lru_cache(maxsize=1024)
@@ -55,23 +56,48 @@ def choose(
     found = candidates(network, kind, bytes, team, names, target.memory[0].burst_bytes, pairs)
     if not found:
         raise ValueError(f"no algorithm for {kind}")
-    close = _contenders(found, target, bytes)
-    runs = [simulate(candidate, target, bytes) for candidate in close]
-    best = min(runs, key=lambda done: done.timeline.time_ps)
-    best = _more_chunks(best, found, target, bytes)
+    prices = _Prices(target, bytes)
+    best: Run | None = None
+    for least, candidate in _contenders(found, prices):
+        if best is None or least < best.timeline.time_ps:  # else it cannot be faster
+            run = simulate(candidate, target, bytes)
+            if best is None or run.timeline.time_ps < best.timeline.time_ps:
+                best = run
+    assert best is not None
+    best = _more_chunks(best, found, prices)
     return best if fold else simulate(best.candidate, target, bytes, fold=False)
 
 
-def _more_chunks(best: Run, found: list[Candidate], target: Target, bytes: int) -> Run:
+class _Prices:
+    """Prices of candidates for one target and payload."""
+
+    def __init__(self, target: Target, bytes: int) -> None:
+        self.target, self.bytes = target, bytes
+        self._by_key: dict[Key, Pricing] = {}
+
+    def __getitem__(self, candidate: Candidate) -> Price:
+        key = _key(candidate)
+        if key not in self._by_key:
+            self._by_key[key] = Pricing(candidate)
+        return self._by_key[key].price(Job(self.bytes, candidate.chunks, self.target.memory[0]))
+
+
+def _key(candidate: Candidate) -> Key:
+    return candidate.algorithm, candidate.protocol
+
+
+def _more_chunks(best: Run, found: list[Candidate], prices: _Prices) -> Run:
     """Estimates do not see lanes wait for each other: go on cutting while it is worth it."""
     start = best.candidate
     for candidate in found:
-        same = (candidate.algorithm, candidate.protocol) == (start.algorithm, start.protocol)
-        if messages(candidate) > MESSAGES:
+        if messages(candidate) > MESSAGES or _key(candidate) != _key(start):
             continue
-        if same and candidate.chunks in (2 * best.candidate.chunks, 4 * best.candidate.chunks):
-            run = simulate(candidate, target, bytes)
-            if run.timeline.time_ps < (1 - WORTH) * best.timeline.time_ps:
+        if candidate.chunks in (2 * best.candidate.chunks, 4 * best.candidate.chunks):
+            enough = (1 - WORTH) * best.timeline.time_ps
+            if prices[candidate].least >= enough:
+                continue
+            run = simulate(candidate, prices.target, prices.bytes)
+            if run.timeline.time_ps < enough:
                 best = run
     return best
 
@@ -89,23 +115,32 @@ def _library(name: str, network: Network, kind: str) -> tuple[str, ...]:
     return listed
 
 
-def _contenders(found: list[Candidate], target: Target, bytes: int) -> list[Candidate]:
-    """Those close to the best estimate; one that is dear to simulate only if far ahead."""
-    cheap = _ranked([c for c in found if messages(c) <= MESSAGES], target, bytes)
-    dear = _ranked([c for c in found if messages(c) > MESSAGES], target, bytes)
-    if dear and (not cheap or dear[0][0] < DEAR * cheap[0][0]):
-        return [dear[0][1]]
-    close = [c for cost, c in cheap[:SIMULATED] if cost <= CLOSE * cheap[0][0]]
-    alone = [c for c in close if not c.folded][1:]  # simulating all devices is dear: once is enough
-    return [c for c in close if c not in alone]
+def _contenders(found: list[Candidate], prices: _Prices) -> list[tuple[int, Candidate]]:
+    """(least time, candidate) of those close to the best estimate; one that is dear to simulate
+    only if far ahead."""
+    cheap = _ranked([c for c in found if messages(c) <= MESSAGES], prices)
+    dear = _ranked([c for c in found if messages(c) > MESSAGES], prices)
+    if dear and (not cheap or dear[0][0].estimate < DEAR * cheap[0][0].estimate):
+        return [(0, dear[0][1])]
+    most = CLOSE * cheap[0][0].estimate
+    close = [(price.least, c) for price, c in cheap[:SIMULATED] if price.estimate <= most]
+    # Simulating all devices is dear: once is enough.
+    alone = [c for _, c in close if not c.folded][1:]
+    return [(least, c) for least, c in close if c not in alone]
 
 
-def _ranked(found: list[Candidate], target: Target, bytes: int) -> list[tuple[int, Candidate]]:
-    """By estimate, every algorithm and protocol once: with the fewest chunks that are worth it."""
-    best: dict[tuple[str, str], tuple[int, Candidate]] = {}
+def _ranked(found: list[Candidate], prices: _Prices) -> list[tuple[Price, Candidate]]:
+    """By estimate, every algorithm and protocol once: with the fewest chunks that are worth it.
+    Past those, where latency no longer counts, more chunks only cost more."""
+    best: dict[Key, tuple[Price, Candidate]] = {}
+    past: set[Key] = set()
     for candidate in found:
-        key = (candidate.algorithm, candidate.protocol)
-        cost = estimate_ps(candidate, Job(bytes, candidate.chunks, target.memory[0]))
-        if key not in best or cost < (1 - WORTH) * best[key][0]:
-            best[key] = (cost, candidate)
-    return sorted(best.values(), key=lambda entry: entry[0])
+        key = _key(candidate)
+        if key in past:
+            continue
+        price = prices[candidate]
+        if key not in best or price.estimate < (1 - WORTH) * best[key][0].estimate:
+            best[key] = (price, candidate)
+        elif price.estimate > best[key][0].estimate:
+            past.add(key)
+    return sorted(best.values(), key=lambda entry: entry[0].estimate)

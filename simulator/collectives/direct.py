@@ -17,7 +17,7 @@ MOST = 256  # p - 1 messages from each of p devices: past this others are faster
 def schedule(kind: str, fabric: Fabric) -> Schedule | None:
     """None for more than `MOST` devices, except all-to-all, which has to send that much."""
     p = fabric.devices
-    if p > MOST and not (kind == axes.EXCHANGE and len(fabric.levels) == 1):
+    if p > MOST and kind != axes.EXCHANGE:
         return None
     dims = fabric.dims if kind == axes.EXCHANGE and len(fabric.levels) > 1 else (p,)
     lane = axes.lane(kind, dims, tuple(range(len(dims))), (axes.DIRECT,) * len(dims))

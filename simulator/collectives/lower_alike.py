@@ -158,12 +158,12 @@ class AlikeLane:
         port: str = "",
         chunks: int | None = None,
     ) -> None:
-        """`count` iterations of every chunk's code."""
+        """`count` iterations of every chunk's code. Equal loops of all lanes advance together."""
         items: list[Item] = list(code)
         pieces = self.job.chunks if chunks is None else chunks
         for times, level in ((pieces, "chunk"), (count, "turn")):
             if times > 1:
-                number = self.names.emitter.tag((self.number, level, *tag))
+                number = self.names.emitter.tag((level, times, *tag))
                 items = [Loop(times, tuple(items), number)]
         self.bodies.setdefault(self._name(role, port), []).extend(items)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
+from typing import Protocol
 
 import msgspec
 
@@ -80,7 +81,16 @@ def message_bytes(schedule: Schedule, blocks: int, lane_blocks: int, job: Job) -
     return -(-job.bytes * schedule.copies * blocks // whole)
 
 
-def wire_ps(link: Link, bytes: int) -> int:
+class Wire(Protocol):
+    """What of a link says how long a message holds it."""
+
+    @property
+    def bytes_per_s(self) -> float: ...
+    @property
+    def message_ps(self) -> int: ...
+
+
+def wire_ps(link: Wire, bytes: int) -> int:
     """How long a message holds a link: what issuing it takes, and its bytes at the link's rate."""
     return link.message_ps - int(-bytes * PS_PER_S // link.bytes_per_s)
 
