@@ -1,10 +1,13 @@
 """Compares simulated times with measured ones, through the path a user takes.
 
     python benchmarks/validate.py [--only=tpu_v6e/gemm] [--verbose] [--kfold=5] [--tables=FOLDER]
+                                  [--tiling=best]
 
 For every row of the tables: MLIR in, `xpu-shark simulate --format=jsonl --xpu-tiling=default` out,
 many functions to a module. Prints the error of the function's time by device and operator, beside
-that of the roofline (the function's bound). Ends with 1 if a bound is above a measured time.
+that of the roofline (the function's bound). With --tiling=best also how much faster the best tiling
+is than what was measured, and than the default one. Ends with 1 if a bound is above a measured
+time, or the best tiling slower than the default one.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from child import XPU_SHARK, run
+from validate_best import Times, lines, slower
 from validate_folds import folds
 from validate_mlir import module
 from validate_rows import Row, read
@@ -46,12 +50,15 @@ def main() -> int:
         print(f"skipped: no rows of {args.only or 'any table'} in {args.tables}")
         return 0
     results = [result for group in groups(rows) for result in simulate(group, args.tiling)]
+    wrong = 0
     if args.verbose:
         _print_rows(results)
     _print_table(results)
+    if args.tiling == "best":
+        wrong = _compare(rows, results)
     for line in folds(groups(rows), args.kfold) if args.kfold else ():
         print(line, flush=True)
-    return _violations(results)
+    return max(wrong, _violations(results))
 
 
 def groups(rows: Sequence[Row]) -> list[list[Row]]:
@@ -117,6 +124,28 @@ def _print_table(results: Sequence[Result]) -> None:
         roofline = [(r.row.name, r.bound_us, r.row.measured_us) for r in members]
         print(f"{name:<22}{'simulated':<10}{figures(ours)}")
         print(f"{name:<22}{'roofline':<10}{figures(roofline)}")
+
+
+def _compare(rows: Sequence[Row], best: Sequence[Result]) -> int:
+    """Prints what the best tilings gain. Returns 1 if one of them is slower than the default."""
+    default = [result for group in groups(rows) for result in simulate(group, "default")]
+    times = [
+        Times(
+            f"{a.row.device}/{a.row.operator}",
+            a.row.name,
+            a.row.measured_us,
+            b.simulated_us,
+            a.simulated_us,
+        )
+        for a, b in zip(best, default, strict=True)
+    ]
+    for line in lines(times):
+        print(line)
+    bad = slower(times)
+    for each in bad:
+        print(f"{each.operator} {each.name}: best {each.best:.2f}, default {each.default:.2f} us")
+    print(f"{len(bad)} of {len(times)} rows with a best tiling slower than the default one")
+    return 1 if bad else 0
 
 
 def _violations(results: Sequence[Result]) -> int:

@@ -49,11 +49,26 @@ def _clock(target: Target, factor: float) -> Target:
     return msgspec.structs.replace(target, sustained_clock_hz=clock)
 
 
+def _call(kind: str) -> Change:
+    """The host's part of a call of this kind of operator."""
+
+    def change(target: Target, factor: float) -> Target:
+        call = getattr(target.submit, kind)
+        scaled = msgspec.structs.replace(
+            call, before_ns=factor * call.before_ns, call_ns=factor * call.call_ns
+        )
+        submit = msgspec.structs.replace(target.submit, **{kind: scaled})
+        return msgspec.structs.replace(target, submit=submit)
+
+    return change
+
+
+CALLS = tuple(map(_call, ("contraction", "softmax", "normalisation", "elementwise")))
 FITTED: dict[str, tuple[Change, ...]] = {
     "tpu_v6e": (_clock, _memory, _field("launch_ns")),
     "tpu_v4": (_clock, _memory, _field("launch_ns")),
-    "a100": (_clock, _memory, _field("submit_ns")),
-    "mi210": (_clock, _memory, _field("submit_ns")),
+    "a100": (_clock, _memory, *CALLS),
+    "mi210": (_clock, _memory, _field("workgroup_ns"), *CALLS),
 }
 
 
