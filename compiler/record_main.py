@@ -123,7 +123,10 @@ def _check(args: argparse.Namespace, compiling: list[str], running: list[str]) -
 def _run(args: argparse.Namespace, runner_flags: list[str]) -> Trace:
     functions = module_functions.read(args.vmfb)
     function = functions.pick(args.function)
-    signature.check(function, functions.types[function], args.input)
+    types = functions.types[function]
+    signature.check(function, types, args.input)
+    if None in types:
+        errors.warning(f"{args.vmfb}: {signature.untold(function, types)}")
     run = capture.Run(
         module=args.vmfb,
         function=function,

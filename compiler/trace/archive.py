@@ -41,13 +41,12 @@ def write(path: str, arrays: Mapping[str, Array]) -> None:
     """Raises `OSError`."""
 
     def fill(partial: str) -> None:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        with zipfile.ZipFile(partial, "w") as archive:
             for name, array in arrays.items():
                 content = io.BytesIO()
                 npy.write_array(content, array, version=(1, 0), allow_pickle=False)
                 member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
-                member.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(member, content.getbuffer(), compresslevel=9)
+                archive.writestr(member, content.getbuffer())
 
     outputs.replace(path, fill)
 
@@ -69,6 +68,8 @@ def _damaged(path: str, problem: Exception) -> TraceError:
 
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Array:
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise wrong(path, member.header_offset, f"{member.filename} stored as it is", "deflated")
     with archive.open(member) as file:
         shape, fortran, kind = _header(file)
         need = math.prod(shape) * kind.itemsize

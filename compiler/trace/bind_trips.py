@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 import msgspec
+import numpy as np
 
 from xpu_shark.compiler.trace.model import SETUP, Loss, Trace
 
@@ -24,7 +25,7 @@ def bind_trips(trace: Trace) -> Trace:
     probed = _probed(trace)
     places = _places(trace)
     numbers = {kind: number for number, kind in enumerate(trace.kinds)}
-    column = trace.launches.kind.copy()
+    column = trace.launches.kind.astype(np.int64)
     losses = []
     for key in sorted(probed.keys() & places.keys()):
         rows = _rows(trace, places[key], probed[key])

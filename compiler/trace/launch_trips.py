@@ -17,7 +17,7 @@ import numpy as np
 
 from xpu_shark.compiler.trace.instrument_ring import Event
 from xpu_shark.compiler.trace.model import Probe
-from xpu_shark.passes.instrument.count_trips import Trips, count_trips, counts_trips
+from xpu_shark.passes.instrument.count_trips import Trips, count_trips, counted
 from xpu_shark.passes.instrument.plan import Plan
 from xpu_shark.passes.instrument.reconstruct import WorkgroupRun
 
@@ -29,7 +29,8 @@ class LaunchTrips:
     """Takes the events of one ring in order; kept as columns, since there may be millions."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plans = {each.name: each for each in plan.exports if counts_trips(each)}
+        found = {each.name: counted(each) for each in plan.exports}
+        self._plans = {name: part for name, part in found.items() if part is not None}
         self._names: list[str] = []  # export of each workgroup record
         self._places, self._keys = array("I"), array("Q")
         self._owners, self._sites, self._values = array("Q"), array("B"), array("I")

@@ -1,13 +1,13 @@
 """A run as it is in memory: distinct commands, and the order in which they ran.
 
-Columns are numpy arrays with one entry a launch, in launch order. Times are nanoseconds of the
-recording machine's monotonic clock; -1 stands for "not measured".
+Columns are numpy arrays with one entry a launch, in launch order, of any integer type. Times are
+nanoseconds of the recording machine's monotonic clock; -1 stands for "not measured".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 What = Literal["dispatch", "copy", "fill", "update", "read", "write", "collective"]
 WHATS: tuple[What, ...] = ("dispatch", "copy", "fill", "update", "read", "write", "collective")
-Column = NDArray[np.int64]
+Column = NDArray[Any]
 UNKNOWN = -1
 SETUP = "(setup)"  # what a module does once, when it is loaded
 

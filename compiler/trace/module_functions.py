@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from xpu_shark.compiler.errors import UsageError
+from xpu_shark.compiler.trace import asserted_types
 from xpu_shark.compiler.trace.signature import Type, parse_declaration
 
 DECLARATION: Final = "iree.abi.declaration"
+ASYNC: Final = "$async"
 _HIDDEN: Final = ("__init", "__deinit")
 INSTRUMENTED: Final = "__query_instruments"  # a module with probes exports it
 
@@ -31,7 +34,7 @@ class Functions:
             return name
         if name:
             raise UsageError(f"--function={name}: not in the module; it has {known}")
-        names = [each for each in self.types if not each.endswith("$async")]
+        names = [each for each in self.types if not each.endswith(ASYNC)]
         if len(names) != 1:
             raise UsageError(f"--function=F is needed: the module has {known}")
         return names[0]
@@ -49,13 +52,15 @@ def read(path: str) -> Functions:
     types, names = {}, module.function_names
     for name in names:
         if name not in _HIDDEN and not name.startswith("__"):
-            types[name] = _types(module.lookup_function(name))
+            types[name] = _types(path, name, names, module.lookup_function(name))
     return Functions(types, INSTRUMENTED in names)
 
 
-def _types(function: object) -> tuple[Type | None, ...]:
+def _types(path: str, name: str, names: Sequence[str], function: object) -> tuple[Type | None, ...]:
     reflection: dict[str, str] = getattr(function, "reflection", {})
     if DECLARATION in reflection:
         return parse_declaration(reflection[DECLARATION])
     match = re.search(r"\(0([a-zA-Z]*)_", repr(function))
-    return (None,) * (len(match[1]) - match[1].count("v") if match else 0)
+    count = len(match[1]) - match[1].count("v") if match else 0
+    body = f"{name}{ASYNC}"  # what a function that waits for its result calls
+    return asserted_types.read(path, body if body in names else name, count)

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from xpu_shark.compiler.trace import container, tool
+from xpu_shark.compiler.trace import container, profile_records, tool
 from xpu_shark.compiler.trace.builder import Builder
 from xpu_shark.compiler.trace.model import UNKNOWN, Export, Kind, Loss, Trace
 from xpu_shark.compiler.trace.problem import TraceError
@@ -38,6 +38,14 @@ class _Row(msgspec.Struct):
 def read(path: str) -> Trace:
     """Launches sorted by start. Raises `TraceError` or `OSError`."""
     container.check(path, MAGIC, _MAJOR)
+    try:
+        return _read(path)
+    except tool.ToolError as problem:
+        raise profile_records.locate(path, problem, _read) from None
+
+
+def _read(path: str) -> Trace:
+    """Raises `ToolError`."""
     names: dict[tuple[int, int], str] = {}
     events: list[tuple[int, int, Kind]] = []
     decoder = msgspec.json.Decoder(_Row)
@@ -54,7 +62,7 @@ def _row(decoder: msgspec.json.Decoder[_Row], line: bytes, path: str) -> _Row:
     try:
         row = decoder.decode(line)
     except msgspec.MsgspecError as problem:
-        raise TraceError(f"{path}: iree-profile printed what is no record: {problem}") from None
+        raise tool.ToolError(f"iree-profile prints it so: {problem}") from None
     if row.schema_version != SCHEMA:
         found = row.schema_version
         raise TraceError(f"{path}: expected an export of schema {SCHEMA}, iree-profile has {found}")

@@ -14,7 +14,7 @@ import msgspec
 from xpu_shark.compiler.trace import container, tool
 from xpu_shark.compiler.trace.builder import Builder
 from xpu_shark.compiler.trace.model import SETUP, UNKNOWN, Export, Kind, Trace, What
-from xpu_shark.compiler.trace.problem import TraceError, wrong
+from xpu_shark.compiler.trace.problem import wrong
 
 MAGIC: Final = b"IRRP"
 _MAJOR: Final = 2
@@ -60,8 +60,8 @@ def read(path: str) -> Trace:
                 record = decode(line)
                 place = record.file_offset + record.record_length or place
                 reader.take(record)
-        except TraceError as problem:
-            raise wrong(path, place, "a replay record", problem) from None
+        except tool.ToolError as problem:
+            raise wrong(path, place, "a record that fits", problem) from None
         except (msgspec.MsgspecError, struct.error, KeyError, TypeError) as problem:
             found = f"{type(problem).__name__} {problem}"
             raise wrong(path, place, "a replay record", found) from None

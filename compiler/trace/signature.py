@@ -2,8 +2,8 @@
 runner without a word.
 
 A module says it in an attribute of the function, `iree.abi.declaration`: "sync func @main(%input0:
-tensor<?x64xf32>) -> (...)". Where there is none, only the calling convention is left: one letter
-an argument, `r` for a buffer and others for scalars.
+tensor<?x64xf32>) -> (...)". Where there is none, the calling convention tells how many there are,
+and the code what it asserts of them (`asserted_types.py`).
 """
 
 from __future__ import annotations
@@ -55,6 +55,12 @@ def check(function: str, types: Sequence[Type | None], inputs: Sequence[str]) ->
             raise UsageError(f"--input={text}: input {number} of @{function} is {want}: {why}")
 
 
+def untold(function: str, types: Sequence[Type | None]) -> str:
+    """Which inputs could not be checked."""
+    numbers = ", ".join(str(number) for number, each in enumerate(types) if each is None)
+    return f"says no type of input {numbers} of @{function}: not checked, a wrong one ends the run"
+
+
 def read_input(text: str) -> list[tuple[str, Type | None]]:
     """The types that one --input stands for; a file of numpy arrays may hold several.
 
@@ -77,7 +83,9 @@ def read_input(text: str) -> list[tuple[str, Type | None]]:
 
 
 def _difference(want: Type, have: Type) -> str:
-    if want.element.lstrip("su") != have.element.lstrip("su") and "index" not in want.element:
+    elements = (want.element.lstrip("su"), have.element.lstrip("su"))
+    # IREE passes an i1 as a byte, and takes an i8 for it.
+    if len(set(elements)) > 1 and elements != ("i1", "i8") and "index" not in want.element:
         return f"element type {want.element} expected, found {have.element}"
     if want.shape is None:
         return "a scalar expected" if have.shape else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -13,11 +14,15 @@ from pathlib import Path
 from typing import IO, Final
 
 from xpu_shark.compiler.errors import UsageError
-from xpu_shark.compiler.trace.problem import TraceError
 from xpu_shark.passes.text import one_line
 
 _BASE_S: Final = 60  # patience with a tool that reads a file; a hang is a fault of the file
+_PLACE: Final = re.compile(r"\S+\.cc?:\d+: [A-Z_]+; ")  # in IREE's own source
 _BYTES_PER_S: Final = 1 << 20
+
+
+class ToolError(Exception):
+    """A tool refuses a file, or prints what is none of its records: its own words, in one line."""
 
 
 def binary(name: str) -> str:
@@ -33,7 +38,7 @@ def binary(name: str) -> str:
 def lines(name: str, *args: str, path: str) -> Iterator[bytes]:
     """What tool `name` prints on reading `path`, a line at a time.
 
-    Raises `TraceError` with the tool's own words where it refuses the file or does not end.
+    Raises `ToolError` where it refuses the file or does not end.
     """
     patience = _BASE_S + Path(path).stat().st_size / _BYTES_PER_S
     with tempfile.TemporaryFile() as said:
@@ -51,9 +56,9 @@ def lines(name: str, *args: str, path: str) -> Iterator[bytes]:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
         if late.is_set():
-            raise TraceError(f"{path}: {name} did not finish reading it in {patience:.0f} s")
+            raise ToolError(f"{name} still reading after {patience:.0f} s")
         if process.returncode:
-            raise TraceError(f"{path}: {name} refuses it: {_reason(said, process.returncode)}")
+            raise ToolError(f"{name}: {_reason(said, process.returncode)}")
 
 
 def _stop(process: subprocess.Popen[bytes], late: threading.Event) -> None:
@@ -63,5 +68,5 @@ def _stop(process: subprocess.Popen[bytes], late: threading.Event) -> None:
 
 def _reason(said: IO[bytes], code: int) -> str:
     said.seek(0)
-    text = one_line(said.read(4096).decode(errors="replace"))
+    text = one_line(_PLACE.sub("", said.read(4096).decode(errors="replace").strip()))
     return text or (f"killed by signal {-code}" if code < 0 else f"exit code {code}")

@@ -34,6 +34,7 @@ _TABLES: Final[dict[str, type[msgspec.Struct]]] = {
     "probes": Probe,
     "losses": Loss,
 }
+_PARTS: Final = ("", "_at", "_rare")  # of a packed column
 _TEXTS: Final = ("device", "target", "tool")
 
 
@@ -70,9 +71,9 @@ def _arrays(trace: Trace) -> dict[str, Array]:
     result: dict[str, Array] = {
         "version": np.array(VERSION, np.int64),
         "launches": np.array(len(launches), np.int64),
-        "launch_kind": columns.pack(launches.kind),
-        "launch_gap_ns": columns.pack(columns.gaps(launches.start_ns, launches.duration_ns)),
-        "launch_duration_ns": columns.pack(launches.duration_ns),
+        **_packed("kind", launches.kind),
+        **_packed("gap_ns", columns.gaps(launches.start_ns, launches.duration_ns)),
+        **_packed("duration_ns", launches.duration_ns),
         "launch_timed": np.packbits(launches.start_ns != UNKNOWN),
     }
     for name, row in _TABLES.items():
@@ -102,16 +103,25 @@ def _trace(arrays: dict[str, Array]) -> Trace:
 
 def _launches(arrays: dict[str, Array], kinds: int) -> Launches:
     count = int(arrays["launches"])
-    read = {
-        name: columns.unpack(arrays[f"launch_{name}"], count)
-        for name in ("kind", "gap_ns", "duration_ns")
-    }
-    _inside(read["kind"], kinds)
+    kind = _unpacked("kind", arrays, count)
+    _inside(kind, kinds)
     if len(arrays["launch_timed"]) * 8 < count:
         raise ValueError(f"expected {count} bits in launch_timed")
     timed = np.unpackbits(arrays["launch_timed"], count=count).astype(bool)
-    start = columns.starts(read["gap_ns"], read["duration_ns"], timed)
-    return Launches(read["kind"], start, read["duration_ns"])
+    duration = _unpacked("duration_ns", arrays, count)
+    start = columns.starts(_unpacked("gap_ns", arrays, count), duration, timed)
+    return Launches(kind, start, duration)
+
+
+def _packed(name: str, values: Column) -> dict[str, Array]:
+    packed = columns.pack(values)
+    return {f"launch_{name}{suffix}": part for suffix, part in zip(_PARTS, packed, strict=True)}
+
+
+def _unpacked(name: str, arrays: dict[str, Array], count: int) -> Column:
+    """The column, whose bytes are dropped from `arrays`: there may be many."""
+    parts = (arrays.pop(f"launch_{name}{suffix}") for suffix in _PARTS)
+    return columns.unpack(columns.Packed(*parts), count)
 
 
 def _inside(kind: Column, kinds: int) -> None:

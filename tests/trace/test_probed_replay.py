@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import instrument_dumps as dumps
@@ -90,6 +91,10 @@ def launch(at: int, *turns: int) -> list[bytes]:
 def probes(folder: Path, size: int, records: list[bytes]) -> tuple[Probe, ...]:
     path = folder / "run.idb"
     path.write_bytes(dumps.dump(("k",), (0,), dumps.ring(size, records)))
+    return read_probes(path)
+
+
+def read_probes(path: Path) -> tuple[Probe, ...]:
     return tuple(each for each in readers.read(str(path), PLAN).probes if each.trip)
 
 
@@ -156,3 +161,15 @@ def test_what_cannot_be_matched_is_a_loss() -> None:
 
 def test_after_an_overflow_the_last_launches_are_known() -> None:
     assert run_of(1, 3, 2, OVERFLOW) == [(), (1, 10, 1), (1, 11, 1)]
+
+
+def test_counting_takes_less_than_four_times_the_dump(tmp_path: Path) -> None:
+    # 40 launches of 100 workgroups
+    records = [each for n in range(40) for each in launch(48 * 100 * n, *range(100))]
+    probes(tmp_path, 1 << 18, records)  # imports are not of the file
+    tracemalloc.start()
+    (row,) = read_probes(tmp_path / "run.idb")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert row.values == (4950, 100) * 40
+    assert peak < 4 * (tmp_path / "run.idb").stat().st_size

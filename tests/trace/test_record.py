@@ -3,14 +3,11 @@ that runs the tests may be busy, so that traces are kept without them."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from trace_runs import CPU, LAYER, Compile, record, xpu_shark
-
-from xpu_shark.compiler.trace import readers, tool
+from trace_runs import CPU, LAYER, Compile, record, run_tools, xpu_shark
 
 
 @pytest.mark.parametrize("device", ["local-task", "local-sync"])
@@ -93,15 +90,6 @@ def test_bytes_loaded_and_stored_by_a_matmul_and_a_softmax(tmp_path: Path, input
     assert len(trace.launches) == 2
 
 
-def run_tools(folder: Path, module: str) -> None:
-    """A run as somebody else's: IREE's own runner with its own files."""
-    command = [tool.binary("iree-benchmark-module"), f"--module={module}", *LAYER]
-    command += ["--device=local-sync", "--benchmark_min_time=2x"]
-    command += ["--device_profiling_mode=host-execution", "--device_profiling_output=r.ireeprof"]
-    command += ["--device_replay_output=r.ireereplay"]
-    subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=300)
-
-
 def test_files_of_another_run_are_imported(tmp_path: Path, compiled: Compile) -> None:
     run_tools(tmp_path, compiled("dynamic_layer"))
     both = record(tmp_path, "--from=r.ireereplay", "--from=r.ireeprof", "--target=mine")
@@ -114,30 +102,6 @@ def test_files_of_another_run_are_imported(tmp_path: Path, compiled: Compile) ->
     profile = record(tmp_path, "--from=r.ireeprof")
     assert profile.kinds[0].constants == ()
     assert profile.losses[0].cause == "unrecorded"
-
-
-def test_damaged_files_of_a_run_are_one_line(tmp_path: Path, compiled: Compile) -> None:
-    run_tools(tmp_path, compiled("dynamic_layer"))
-    for name in ("r.ireereplay", "r.ireeprof"):
-        whole = (tmp_path / name).read_bytes()
-        for place in (0, 4, 17, 24, 30, 72, 96, 400, len(whole) - 30):
-            changed = bytearray(whole)
-            changed[place] ^= 0x5A
-            attempts = [bytes(changed), whole[:place], whole[: len(whole) - place - 1]]
-            for number, data in enumerate(attempts):
-                bad = tmp_path / f"bad{number}{Path(name).suffix}"
-                bad.write_bytes(data)
-                said = refusal(str(bad))
-                assert number == 0 or said
-                assert not said or (said.startswith(str(bad)) and "\n" not in said)
-
-
-def refusal(path: str) -> str:
-    try:
-        readers.read(path)
-    except readers.TraceError as problem:
-        return str(problem)
-    return ""
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from xpu_shark.compiler.trace import readers
+from xpu_shark.compiler.trace import readers, tool
 from xpu_shark.compiler.trace.model import Trace
 
 INPUTS = Path(__file__).parents[1] / "inputs" / "trace"
@@ -42,3 +42,12 @@ def simulated(folder: Path, *args: str) -> list[dict[str, Any]]:
     done = xpu_shark("simulate", *args, "--xpu-target=tiny", "--format=jsonl", folder=folder)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def run_tools(folder: Path, module: str, calls: int = 2) -> None:
+    """A run as somebody else's: IREE's own runner writes r.ireeprof and r.ireereplay."""
+    command = [tool.binary("iree-benchmark-module"), f"--module={module}", *LAYER]
+    command += ["--device=local-sync", f"--benchmark_min_time={calls}x"]
+    command += ["--device_profiling_mode=host-execution", "--device_profiling_output=r.ireeprof"]
+    command += ["--device_replay_output=r.ireereplay"]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder, timeout=300)
