@@ -1,12 +1,14 @@
 """What recording costs, and whether what was recorded comes back.
 
-    python benchmarks/bench_record.py [--runs=5] [--iterations=5] [--device=local-task] [FILE ...]
+    python benchmarks/bench_record.py [--runs=7] [--seconds=0.5] [--device=local-task] [FILE ...]
 
 For each program, plain runs of IREE's benchmark runner and runs with profile and replay capture
-alternate; `overhead` is how much longer the median call takes with them by the clock of the runner,
-`cpu` how much more CPU time of its threads, which a busy machine disturbs less. Then the program
-is recorded and replayed: `recorded` launches are in the trace, `shown` ones on the simulated
-timeline, of `B/launch` bytes each in the file.
+alternate, each of as many calls as fill the seconds; `overhead` is how much longer the median call
+takes with them by the clock of the runner, `cpu` how much more CPU time of its threads, which a busy
+machine disturbs less. `spread` is half the quartile range of the plain runs' CPU time: a difference
+below it says nothing. Then the program is recorded and replayed: `recorded` launches are in the
+trace, `shown` ones on the simulated timeline, `timed` of them with a simulated time, of `B/launch`
+bytes each in the file. With --runs=0 only that is done. Exit code 1 if a launch is not shown.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 from child import CPU_FLAGS, IREE_COMPILE, XPU_SHARK
 
@@ -48,7 +50,8 @@ class Program:
 
 def main() -> int:
     args = _arguments()
-    columns = ("plain ms", "ours ms", "overhead", "cpu", "recorded", "shown", "B/launch")
+    columns = ("plain ms", "ours ms", "overhead", "cpu", "spread")
+    columns += ("recorded", "shown", "timed", "B/launch")
     print(f"{'file':<48}" + "".join(f"{name:>10}" for name in columns))
     wrong = 0
     for each in _programs(args.files):
@@ -67,16 +70,18 @@ def _measure(each: Program, args: argparse.Namespace, folder: Path) -> int:
     subprocess.run(
         [IREE_COMPILE, str(each.path), *CPU_FLAGS, "-o", module], check=True, capture_output=True
     )
-    count = args.iterations
-    run = capture.Run(module, each.function, each.inputs, (args.device,), 1, count)
+    run = capture.Run(module, each.function, each.inputs, (args.device,), 1, 2)
+    if args.runs:
+        once_ms, _ = _times_ms(run, [])
+        run = replace(run, iterations=max(2, round(args.seconds * 1000 / once_ms)))
     plain, ours = [], []
     for _ in range(args.runs):
         plain.append(_times_ms(run, []))
         files = [f"--device_profiling_output={folder}/p", f"--device_replay_output={folder}/r"]
         ours.append(_times_ms(run, [f"--device_profiling_mode={capture.LOCAL}", *files]))
-    recorded, shown, size = _back(each, run, folder)
+    recorded, shown, timed, size = _back(each, replace(run, iterations=2), folder)
     times = "".join(_columns(plain, ours))
-    numbers = f"{recorded:>10}{shown:>10}{size / max(recorded, 1):>10.1f}"
+    numbers = f"{recorded:>10}{shown:>10}{timed:>10}{size / max(recorded, 1):>10.1f}"
     print(f"{each.path.name:<48}{times}{numbers}", flush=True)
     return int(recorded != shown or not recorded)
 
@@ -87,11 +92,13 @@ Times = tuple[float, float]
 def _columns(plain: list[Times], ours: list[Times]) -> Iterator[str]:
     """Median wall times, and how much more wall and CPU time ours takes."""
     if not plain:
-        yield " " * 40
+        yield " " * 50
         return
     sides = [[median(times[n] for times in side) for side in (plain, ours)] for n in (0, 1)]
     yield "".join(f"{time:>10.3f}" for time in sides[0])
     yield "".join(f"{b / a - 1:>10.1%}" for a, b in sides)
+    low, middle, high = quantiles([cpu for _, cpu in plain], n=4) if len(plain) > 1 else (0, 1, 0)
+    yield f"{(high - low) / 2 / middle:>10.1%}"
 
 
 def _times_ms(run: capture.Run, flags: list[str]) -> Times:
@@ -104,8 +111,8 @@ def _times_ms(run: capture.Run, flags: list[str]) -> Times:
     return float(row["real_time"]) * unit, float(row["cpu_time"]) * unit
 
 
-def _back(each: Program, run: capture.Run, folder: Path) -> tuple[int, int, int]:
-    """Launches recorded and shown, and bytes of the trace without its program."""
+def _back(each: Program, run: capture.Run, folder: Path) -> tuple[int, int, int, int]:
+    """Launches recorded, shown and timed, and bytes of the trace without its program."""
     path = str(folder / "t.xputrace")
     command = [
         XPU_SHARK,
@@ -127,7 +134,8 @@ def _back(each: Program, run: capture.Run, folder: Path) -> tuple[int, int, int]
     recording = facts.recording(whole)
     settings = Settings(target.load("h100"))
     found = replay(facts.workload(path, whole), recording, settings)
-    return len(whole.launches), sum(1 for _ in timeline(recording, found)), size
+    shown = list(timeline(recording, found))
+    return len(whole.launches), len(shown), sum(each.time_ps > 0 for each in shown), size
 
 
 def _programs(files: list[str]) -> Iterator[Program]:
@@ -146,8 +154,8 @@ def _programs(files: list[str]) -> Iterator[Program]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="0: only record and replay")
-    parser.add_argument("--iterations", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=7, help="0: only record and replay")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of a run, about")
     parser.add_argument("--device", default="local-task")
     parser.add_argument("files", nargs="*", help="parts of names of the programs to take")
     return parser.parse_args()

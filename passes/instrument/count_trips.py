@@ -45,14 +45,22 @@ class Trips:
         self.runs += other.runs
 
 
-def counts_trips(export: ExportPlan) -> bool:
-    """Whether a trip count of the workload is in the plan."""
-    return any(map(_has_trip, export.body))
+def counted(export: ExportPlan) -> ExportPlan | None:
+    """The plan without loops and branches in which no value was reported or counted.
+
+    None where the plan has no trip count of the workload.
+    """
+    if not any(map(_has_trip, export.body)):
+        return None
+    return msgspec.structs.replace(export, body=tuple(_needed(export.body)))
 
 
 def count_trips(export: ExportPlan, run: WorkgroupRun) -> Trips:
-    """What one workgroup's run did. Raises `PlanError` where its values do not fit the plan."""
-    walk = _Count(0, run, msgspec.structs.replace(export, body=tuple(_needed(export.body))))
+    """What one workgroup's run did; `export` is a plan as `counted` makes it.
+
+    Raises `PlanError` where the values do not fit the plan.
+    """
+    walk = _Count(0, run, export)
     deque(walk.all(), maxlen=0)
     return walk.trips
 
@@ -97,7 +105,7 @@ def _has_trip(node: Node) -> bool:
 
 
 def _needed(nodes: Iterable[Node]) -> Iterator[Node]:
-    """`nodes` without the loops and branches in which no value was reported or counted."""
+    """`nodes` without what `counted` leaves out."""
     for node in nodes:
         match node:
             case Loop():
