@@ -109,15 +109,17 @@ class ListedLane:
 
 def ordered(lane: Listed) -> tuple[list[Transfer], list[tuple[int, ...]]]:
     """Transfers in order, and for each the earlier ones, by number, that its source waits for:
-    those that earlier rounds sent there."""
+    those that earlier rounds sent there and that brought any of its blocks."""
     transfers: list[Transfer] = []
     before: list[tuple[int, ...]] = []
-    incoming: dict[int, list[int]] = {}
+    incoming: dict[tuple[int, int], list[int]] = {}  # (device, block) -> who brought it
     for transfers_of_round in lane.rounds:
         first = len(transfers)
         for transfer in transfers_of_round:
+            brought = (incoming.get((transfer.source, b), ()) for b in transfer.blocks)
             transfers.append(transfer)
-            before.append(tuple(incoming.get(transfer.source, ())))
+            before.append(tuple(sorted({number for numbers in brought for number in numbers})))
         for number in range(first, len(transfers)):
-            incoming.setdefault(transfers[number].target, []).append(number)
+            for block in transfers[number].blocks:
+                incoming.setdefault((transfers[number].target, block), []).append(number)
     return transfers, before

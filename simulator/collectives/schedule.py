@@ -75,8 +75,8 @@ class Alike(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True):
-    """Transfers in rounds; the lane's grid is `blocks` in a row. A transfer waits for everything
-    that earlier rounds sent to its source."""
+    """Transfers in rounds; the lane's grid is `blocks` in a row. A transfer waits for what
+    earlier rounds sent to its source of the blocks that it sends."""
 
     blocks: int
     rounds: tuple[tuple[Transfer, ...], ...]

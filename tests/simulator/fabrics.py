@@ -22,6 +22,12 @@ def torus(*extents: int) -> Fabric:
     return Fabric(tuple(level("ring" if n > 2 else "full", n, name) for name, n in axes))
 
 
+def mesh(*extents: int) -> Fabric:
+    """A torus without its closing links."""
+    axes = zip("xyz", extents, strict=False)
+    return Fabric(tuple(level("line" if n > 2 else "full", n, name) for name, n in axes))
+
+
 def groups(inner: int, outer: int) -> Fabric:
     """Groups behind a switch, joined by a switch of half the rate."""
     return Fabric((level("switch", inner, "in"), level("switch", outer, "out", 5e8)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from collective_numbers import execute, expected, inputs
-from fabrics import flat, groups, torus
+from fabrics import flat, groups, mesh, torus
 
+from xpu_shark.simulator.collectives.axes import KINDS
 from xpu_shark.simulator.collectives.registry import ALGORITHMS, Algorithm, by_name
 from xpu_shark.simulator.collectives.schedule import Schedule, rounds
 from xpu_shark.simulator.network import Fabric
@@ -35,7 +36,7 @@ def test_schedule_on_numbers_gives_the_collective(
 ) -> None:
     schedule = algorithm.build(kind, flat("ring", devices))
     if schedule is None:
-        only_some = ("ring both ways", "double tree", "hierarchical", "torus")
+        only_some = ("ring both ways", "double tree", "hierarchical", "torus", "mesh")
         assert algorithm.name.startswith(only_some)
         return
     check(schedule, kind, size=1)
@@ -51,6 +52,15 @@ def test_schedule_on_numbers_gives_the_collective_on_grids(
     if schedule is not None:
         check(schedule, kind, 97)
         check(schedule, kind, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dims", [(3,), (7,), (3, 4), (2, 5), (4, 4), (2, 3, 4)])
+def test_mesh_on_numbers_gives_the_collective(kind: str, dims: tuple[int, ...]) -> None:
+    schedule = by_name("mesh").build(kind, mesh(*dims))
+    assert schedule is not None
+    check(schedule, kind, 97)
+    check(schedule, kind, 1, chunks=2)
 
 
 def test_permutation_gives_every_device_its_neighbours_payload() -> None:

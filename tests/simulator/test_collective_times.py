@@ -6,7 +6,7 @@ p devices, n bytes, 1000 ps a byte on one link, a hop of 100 000 ps.
 from __future__ import annotations
 
 import pytest
-from fabrics import BYTE_PS, HOP_PS, flat, groups, torus
+from fabrics import BYTE_PS, HOP_PS, flat, groups, mesh, torus
 
 from xpu_shark.simulator.collectives.lower import foldable, lower
 from xpu_shark.simulator.collectives.pieces import Job
@@ -152,6 +152,22 @@ def test_torus_per_axis_uses_one_axis_at_a_time() -> None:
     expected = 6 * HOP_PS + 3000 * BYTE_PS
     assert time_ps("torus per axis", "all_gather", torus(4, 4), 6400) == expected
     assert time_ps("torus per axis", "all_reduce", torus(4, 4), 6400) == 2 * expected
+
+
+@pytest.mark.parametrize("p", [3, 4, 9])
+def test_mesh_on_a_line_sends_nothing_around(p: int) -> None:
+    once = (p - 1) * (HOP_PS + 1000 * BYTE_PS)
+    assert time_ps("mesh", "all_gather", mesh(p), 1000 * p) == once
+    assert time_ps("mesh", "reduce_scatter", mesh(p), 1000 * p) == once
+    assert time_ps("mesh", "all_reduce", mesh(p), 1000 * p) == 2 * once
+    # A ring has to come back over all p - 1 links: every step waits for that message's hops.
+    assert time_ps("ring", "all_gather", mesh(p), 1000 * p) > once
+
+
+def test_mesh_goes_axis_by_axis_on_what_is_there() -> None:
+    # 4 x 4, parts of 1000 bytes: 3 steps of one part, 3 of the four of a row.
+    expected = 3 * (HOP_PS + 1000 * BYTE_PS) + 3 * (HOP_PS + 4000 * BYTE_PS)
+    assert time_ps("mesh", "all_gather", mesh(4, 4), 16_000) == expected
 
 
 def test_ring_on_a_torus_walks_over_neighbours_only() -> None:
