@@ -8,6 +8,9 @@ from xpu_shark.simulator.element_type import bits
 from xpu_shark.simulator.target import Target, Vector
 from xpu_shark.simulator.units.cost import NONE, Cost, ceildiv
 
+# Functions that a unit of 32 bits, or a sequence of operations in 32 bits, computes.
+SPECIAL = frozenset("div rem int_div exp log sqrt rsqrt tanh erf sin cos pow".split())
+
 
 def work_cost(
     target: Target,
@@ -30,9 +33,12 @@ def work_cost(
 
 
 def op_cycles(unit: Vector, kind: str, element: str) -> float:
-    """Cycles of one operation on as many elements as there are lanes."""
-    per_op = unit.cycles_per_op
-    return per_op.get(kind, per_op["default"]) * element_cycles(unit, element)
+    """Cycles of one operation on as many elements as there are lanes. Arithmetic on two narrow
+    elements at once does not make a special function faster, unless the type is `packed`."""
+    per_op, cycles = unit.cycles_per_op, element_cycles(unit, element)
+    if kind in SPECIAL and element not in unit.packed:
+        cycles = max(cycles, 1.0)
+    return per_op.get(kind, per_op["default"]) * cycles
 
 
 def element_cycles(unit: Vector, element: str) -> float:

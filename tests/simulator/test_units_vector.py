@@ -59,6 +59,13 @@ def test_targets_own_cost_of_a_type_wins() -> None:
     assert vector.element_cycles(unit, "complex<f64>") == 32.0
 
 
+def test_special_functions_of_a_narrow_type_run_in_32_bits() -> None:
+    a100 = load("a100").vector  # 64 additions a cycle of f32, 256 of f16
+    assert vector.op_cycles(a100, "exp", "f16") == vector.op_cycles(a100, "exp", "f32")
+    assert vector.op_cycles(a100, "add", "f16") == vector.op_cycles(a100, "add", "f32") / 4
+    assert vector.op_cycles(PACKED, "exp", "bf16") == vector.op_cycles(PACKED, "exp", "f32") / 2
+
+
 def test_tails_execute_masked_lanes() -> None:
     assert vector.padded(TINY.vector, 15, 5) == 24  # 3 rows of 5, each 2 instructions of 4
     assert vector.padded(PACKED, 15, 5) == 18  # instructions of 2 lanes
