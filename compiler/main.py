@@ -50,6 +50,12 @@ COMMANDS: Final = (
         "run a module, or read files that a run left, and write what happened as a trace",
         "record_main",
     ),
+    Command(
+        "calibrate",
+        "-o host.toml",
+        "measure this machine through IREE into a target file",
+        "calibrate_main",
+    ),
     Command("targets", "[NAME]", "list the accelerators, or show one", "targets_main"),
     Command("tool-path", "", "print a folder for IREE_TOOL_PATH", "tool_path"),
 )

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
+from xpu_shark.simulator import core_cost
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.nest_cost import FREE, matrix_element, times
+from xpu_shark.simulator.peaks import bytes_per_s
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.units import matrix, vector
 from xpu_shark.simulator.units.launch import launch_ps
@@ -31,7 +33,8 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 def bounds(kernel: BoundKernel, target: Target) -> Bounds:
-    """Compulsory bytes at the main memory's rate, useful operations at all cores' peaks."""
+    """Compulsory bytes at the main memory's rate, useful operations at all cores' peaks. On a CPU
+    the nearest caches may have all operands."""
     outer = target.memory[0]
     least = {
         outer.name: 0,
@@ -42,6 +45,13 @@ def bounds(kernel: BoundKernel, target: Target) -> Bounds:
     rate = outer.peak_bytes_per_s or outer.bytes_per_s
     least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / rate)
     cycles = {"matrix": 0.0, "vector": 0.0}
+    if target.core is not None:
+        least[outer.name] = int(
+            compulsory_bytes(kernel) * PS_PER_S / bytes_per_s(target, target.memory[-1].name)
+        )
+        needed = sum(core_cost.least_cycles(nest, target) * nest.trips for nest in kernel.nests)
+        least["vector"] = int(needed / target.cores * PS_PER_S / target.clock_hz)
+        return Bounds(least)
     for nest in kernel.nests:
         element = matrix_element(target, nest.contraction)
         for work in nest.work:

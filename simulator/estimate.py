@@ -10,6 +10,7 @@ from math import prod
 
 import msgspec
 
+from xpu_shark.simulator import lower_core
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.gang import grid
@@ -39,6 +40,9 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
+    if target.core is not None:  # caches take any tile
+        time, moved = lower_core.estimate(kernel, tiling, target)
+        return Estimate(time, moved, 0, target.memory[-1].bytes)
     spread = target.execution == "waves"
     parts = phases(kernel, tiling, distributed=spread)
     residency = Residency(kernel, tiling, target, parts)
@@ -129,7 +133,8 @@ def operands(
             if not residency.moves(number, access, written=written):
                 continue
             level = level_of(kernel, nest, access, phase.loops)
-            own = phase.nests if spread and level else ()  # loops of its own: loaded anew
+            shared = len(phase.loops) - len(phase.inner)
+            own = phase.nests if level > shared else ()  # loops of its own: loaded anew
             key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level], own)
             if key in seen:
                 continue

@@ -59,7 +59,7 @@ def waves(kernel: BoundKernel, tiling: Tiling, cores: int) -> tuple[Wave, ...]:
         for axis, (size, _) in zip(looped, pieces, strict=True):
             extents[axis] = size
         queue.append(Variant(tuple(extents), prod(count for _, count in pieces)))
-    return _pack(queue, cores)
+    return pack(queue, cores)
 
 
 def grid(kernel: BoundKernel, tiling: Tiling, cores: int) -> Grid:
@@ -84,7 +84,8 @@ def _pieces(extent: int, tile: int) -> list[tuple[int, int]]:
     return [piece for piece in ((tile, whole), (edge, 1)) if piece[0] and piece[1]]
 
 
-def _pack(queue: list[Variant], cores: int) -> tuple[Wave, ...]:
+def pack(queue: list[Variant], cores: int) -> tuple[Wave, ...]:
+    """Tiles in their order, `cores` of them at a time; `Variant.cores` counts tiles here."""
     result: list[Wave] = []
     open_wave: list[Variant] = []
     room = cores

@@ -19,7 +19,7 @@ Rate = Annotated[float, Meta(gt=0, le=1e18)]
 Cost = Annotated[float, Meta(ge=0, le=1e12)]
 TARGETS = Path(__file__).parent / "targets"
 PS_PER_S = 10**12
-TILERS = ("gpu", "spatial", "systolic")  # names in the table of tiling.py, which needs targets
+TILERS = ("cpu", "gpu", "spatial", "systolic")  # names in tiling.py's table, which needs targets
 # What no machine goes beyond: a figure past these is a slip of the pen.
 MOST_CORES = 10**6
 SLOWEST_HZ, FASTEST_HZ = 1e3, 1e12
@@ -46,7 +46,10 @@ class Memory(Struct, frozen=True, kw_only=True):
     `bytes_per_s` is the whole level's sustained rate, reads and writes together, for a shared
     level, and one core's for a private one; `peak_bytes_per_s` the data sheet's, where that is
     more. `core_bytes_per_s` is what one core can draw. A transfer takes whole bursts.
-    A `managed` level is filled by DMA as the program says; any other is a cache.
+    A `managed` level is filled by DMA as the program says; any other is a cache. For a CPU core,
+    a cache has `ways` lines of `burst_bytes` a set; a line that no prefetcher foresees costs the
+    core `line_ns`, and `set_line_ns` where all of an operand's lines fall into one set of the
+    cache beside the core.
     """
 
     name: str
@@ -58,6 +61,9 @@ class Memory(Struct, frozen=True, kw_only=True):
     burst_bytes: Count = 1
     shared: bool = True
     managed: bool = False
+    ways: Count | None = None
+    line_ns: Cost = 0.0
+    set_line_ns: Cost | None = None
 
 
 class Dma(Struct, frozen=True, kw_only=True):
@@ -111,6 +117,34 @@ class Vector(Struct, frozen=True, kw_only=True):
     packed: tuple[str, ...] = ()
     element_cycles: dict[str, Rate] = {}
     latency_cycles: Cost = 0.0
+
+
+class Core(Struct, frozen=True, kw_only=True):
+    """A CPU core that runs loops of vector instructions on tiles that its compiler chose.
+
+    Costs are cycles: `load_cycles` of one vector loaded or stored, `madd_cycles[type]` of one
+    register of multiply-adds, `fold_cycles[kind]` of one element of a row that is reduced lane by
+    lane, `scalar_cycles` of one step of a product that was not vectorized and `point_cycles` of
+    one point of any other such loop, `masked_cycles` of one vector of a loop whose length no
+    whole number of vectors fills, `swap_cycles` of one element that goes to another lane,
+    `gather_cycles` of one that is fetched on its own, `narrow_cycles[type]` to do one operation
+    on one vector in 32 bits where it is stored in fewer.
+    `latency_cycles[kind]` is how soon an operation can use the result of the one before it.
+    One core starts a launch; the others, asleep until then, join `wake_ns` later.
+    """
+
+    registers: Count
+    wake_ns: Cost = 0.0
+    load_cycles: Rate
+    madd_cycles: dict[str, Rate]
+    latency_cycles: dict[str, Rate]
+    fold_cycles: dict[str, Rate]
+    scalar_cycles: Rate
+    point_cycles: Rate
+    masked_cycles: Rate
+    swap_cycles: Rate
+    gather_cycles: Rate
+    narrow_cycles: dict[str, Rate] = {}
 
 
 class Protocol(Struct, frozen=True, kw_only=True):
@@ -205,6 +239,8 @@ class Published(Struct, frozen=True, kw_only=True):
 class Target(Struct, frozen=True, kw_only=True, eq=False):
     """One accelerator device.
 
+    `device` is the one machine that a file was measured on, as recordings call it; empty for a
+    file that describes every device of its kind.
     `clock_hz` is the data sheet's; `sustained_clock_hz` what long matrix work was measured to
     reach, where that is less. `program` is what the chip's compiler makes one program of: each
     dispatch, or a whole function, whose dispatches then leave results in the scratchpad for each
@@ -219,6 +255,7 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     schema: Literal[1]
     name: str
     summary: str
+    device: str = ""
     clock_hz: Rate
     sustained_clock_hz: Rate | None = None
     cores: Count
@@ -235,6 +272,7 @@ class Target(Struct, frozen=True, kw_only=True, eq=False):
     dma: Dma
     matrix: Systolic | Mma | None = None
     vector: Vector
+    core: Core | None = None
     network: Network | None = None
     iree: Iree = Iree()
     uncertainty: Uncertainty = Uncertainty()
@@ -273,7 +311,7 @@ def _decode(path: Path) -> Target:
 def _check(path: Path, target: Target) -> None:
     """What types cannot say; the first thing wrong is named."""
     for problem in itertools.chain(
-        _shape(target), _memory(target), _clock(target), _elements(target)
+        _shape(target), _core(target), _memory(target), _clock(target), _elements(target)
     ):
         raise TargetError(f"target file {path}: {problem}")
 
@@ -288,6 +326,20 @@ def _shape(target: Target) -> Iterator[str]:
         yield f"cores = {target.cores}, at most {MOST_CORES} make sense"
     if not SLOWEST_HZ <= target.clock_hz <= FASTEST_HZ:
         yield f"clock_hz = {target.clock_hz:g} is not between 1 kHz and 1 THz"
+
+
+def _core(target: Target) -> Iterator[str]:
+    """A CPU: cores in waves, a main memory and two caches at least, lines the same in all."""
+    if target.core is None:
+        return
+    if target.execution != "waves" or len(target.memory) < 3:
+        yield 'a target with a table [core] needs execution = "waves" and three levels of memory'
+    for table in ("madd_cycles", "latency_cycles", "fold_cycles"):
+        if "default" not in getattr(target.core, table):
+            yield f"core.{table} needs an entry named default"
+    for level in target.memory[1:]:
+        if level.ways is None:
+            yield f"memory {level.name!r} has no ways, which a cache beside a table [core] needs"
 
 
 def _memory(target: Target) -> Iterator[str]:

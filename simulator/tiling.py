@@ -7,9 +7,10 @@ from collections.abc import Callable
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.tilers import gpu, spatial, systolic
+from xpu_shark.simulator.tilers import cpu, gpu, spatial, systolic
 
 TILERS: dict[str, Callable[[BoundKernel, Target], Tiling]] = {
+    "cpu": cpu.choose,
     "gpu": gpu.choose,
     "spatial": spatial.choose,
     "systolic": systolic.choose,

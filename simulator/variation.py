@@ -10,7 +10,7 @@ from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.nest_cost import units
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import time_ps
-from xpu_shark.simulator.target import Memory, Mma, Systolic, Target, Vector
+from xpu_shark.simulator.target import Core, Memory, Mma, Systolic, Target, Vector
 from xpu_shark.simulator.units.launch import launch_ps
 
 FAST = 1000.0  # a resource this much faster no longer limits anything
@@ -23,7 +23,7 @@ def relaxed(target: Target) -> Iterator[tuple[str, Target]]:
         yield f"{level.name} latency", _memory(target, place, replace(level, latency_ns=0.0))
     if target.matrix is not None:
         yield "matrix unit", replace(target, matrix=matrix(target.matrix, FAST))
-    yield "vector unit", replace(target, vector=vector(target.vector, FAST))
+    yield "vector unit", _compute(target, FAST)
     yield "launch", replace(target, launch_ns=0.0)
     yield "transfer set-up", replace(target, dma=replace(target.dma, setup_ns=0.0))
 
@@ -65,7 +65,7 @@ def named_moves(target: Target) -> Iterator[tuple[str, Target]]:
         compute = 1 + sign * spread.compute
         unit = None if target.matrix is None else matrix(target.matrix, compute)
         yield "matrix rate", replace(target, matrix=unit)
-        yield "vector rate", replace(target, vector=vector(target.vector, compute))
+        yield "vector rate", _compute(target, compute)
 
 
 def faster(level: Memory, factor: float) -> Memory:
@@ -79,6 +79,8 @@ def faster(level: Memory, factor: float) -> Memory:
         bytes_per_s=level.bytes_per_s * factor,
         peak_bytes_per_s=scaled(level.peak_bytes_per_s),
         core_bytes_per_s=scaled(level.core_bytes_per_s),
+        line_ns=level.line_ns / factor,
+        set_line_ns=None if level.set_line_ns is None else level.set_line_ns / factor,
     )
 
 
@@ -96,6 +98,26 @@ def vector(unit: Vector, factor: float) -> Vector:
     """The unit with every operation's rate scaled."""
     cycles = {kind: cost / factor for kind, cost in unit.cycles_per_op.items()}
     return replace(unit, cycles_per_op=cycles)
+
+
+def core(unit: Core, factor: float) -> Core:
+    """The core with every cost of its instructions scaled."""
+    costs: dict[str, object] = {}
+    for name in unit.__struct_fields__:
+        if name.endswith("_cycles"):
+            value = getattr(unit, name)
+            costs[name] = (
+                {key: cost / factor for key, cost in value.items()}
+                if isinstance(value, dict)
+                else value / factor
+            )
+    return msgspec.structs.replace(unit, **costs)
+
+
+def _compute(target: Target, factor: float) -> Target:
+    """The target with its vector unit, or the core that has it, so much faster."""
+    cpu = None if target.core is None else core(target.core, factor)
+    return replace(target, vector=vector(target.vector, factor), core=cpu)
 
 
 def _memory(target: Target, place: int, level: Memory) -> Target:

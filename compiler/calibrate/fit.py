@@ -1,0 +1,195 @@
+"""From times of the kernels to constants of the machine: one closed form for each constant.
+
+`ns` is a time of one launch. Steps are those of the kernel's innermost loop, from its sizes in
+`suite`; each form takes off what constants found before it explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any, Final
+
+import msgspec
+
+from xpu_shark.compiler.calibrate import suite
+from xpu_shark.compiler.calibrate.machine import Machine
+from xpu_shark.compiler.calibrate.measure import Timing
+from xpu_shark.simulator.target import Target
+
+LEAST: Final = 0.01  # cycles: noise can make a small difference of two times negative
+FLOAT_BYTES: Final = 4
+NAME: Final = "host"  # what recordings on this machine are compared with
+
+
+def fit(machine: Machine, times: Mapping[str, Timing]) -> dict[str, Any]:
+    """The target's tables. Raises nothing: `check` does."""
+    ns = {name: timing.ns for name, timing in times.items()}
+    ghz = 2 * suite.TICKS / ns["ticks"]
+    core = _core(machine, ns, ghz)
+    return {
+        "schema": 1,
+        "name": NAME,
+        "summary": f"{machine.name}, {machine.cores} cores, through IREE's llvm-cpu",
+        "device": f"{machine.name}, {machine.cores} cores",  # as trace.this_machine says it
+        "clock_hz": ghz * 1e9,
+        "cores": machine.cores,
+        "execution": "waves",
+        "launch_ns": ns["launch"],
+        "tiler": "cpu",
+        "memory": _memory(machine, ns, ghz, core),
+        "dma": {"setup_ns": 0.0},
+        "vector": {"lanes": machine.lanes, "cycles_per_op": _vector(machine, ns, ghz)},
+        "core": core,
+        "iree": {"backends": ["llvm-cpu"]},
+        "uncertainty": uncertainty(times),
+    }
+
+
+def check(tables: Mapping[str, Any]) -> Target:
+    """The tables as a target. Raises `msgspec.ValidationError` for a constant that cannot be."""
+    return msgspec.convert(tables, Target)
+
+
+def uncertainty(times: Mapping[str, Timing]) -> dict[str, float]:
+    """The largest spread of the kernels that each kind of constant comes from."""
+
+    def most(*starts: str) -> float:
+        return max(t.spread for name, t in times.items() if name.startswith(starts))
+
+    return {
+        "bandwidth": most("stream", "line"),
+        "latency": most("line"),
+        "launch": most("launch", "wake"),
+        "compute": most("product", "each", "row"),
+    }
+
+
+def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, Any]:
+    lanes = machine.lanes
+    m, n, k = suite.PRODUCT
+    loads = ns["product_loads"] * ghz * 8 * lanes / (m * n * k) / 9
+    madds = {"default": ns["product_madds"] * ghz * 8 * lanes / (m * n * k) / 8}
+    for element in suite.PRODUCTS:
+        madds[element] = ns[f"product_{element}"] * ghz * lanes / (m * n * k)
+    side, channels = suite.WINDOW
+    elements = prod(suite.SHAPE)
+    each = elements / lanes
+    add = _per_vector(machine, ns["each_add"], ghz) / (2 * suite.REPEATS + 1)
+    copy = ns["each_copy"] / elements
+    masked = ns["each_masked"] - copy * prod(suite.MASKED)
+    chain = ns["row_add"] * ghz / prod(suite.ROW)
+    cores = machine.cores
+    wake = (cores * ns["wake_all"] - ns["wake_one"]) / (cores - 1) if cores > 1 else 0.0
+    return {
+        "registers": machine.registers,
+        "wake_ns": max(0.0, wake),
+        "load_cycles": loads,
+        "madd_cycles": madds,
+        "latency_cycles": {
+            "default": chain,
+            "madd": ns["product_chain"] * ghz / (16 * suite.CHAIN_DEPTH),
+            "max": ns["row_max"] * ghz / prod(suite.ROW),
+        },
+        "fold_cycles": {
+            "default": ns["rows_add"] * ghz / prod(suite.ROWS),
+            "max": ns["rows_max"] * ghz / prod(suite.ROWS),
+        },
+        "scalar_cycles": ns["product_scalar"] * ghz / (side**2 * 9 * channels**2),
+        "point_cycles": ns["each_point"] * ghz / prod(suite.REORDERED),
+        "masked_cycles": max(LEAST, masked * ghz / _vectors(suite.MASKED, lanes)),
+        "swap_cycles": ns["each_swap"] * ghz / prod(suite.SWAPPED),
+        "gather_cycles": max(LEAST, (ns["each_gather"] / elements - copy) * ghz),
+        "narrow_cycles": {
+            element: max(LEAST, ns[f"each_{element}"] * ghz / each - add)
+            for element in suite.NARROW
+        },
+    }
+
+
+def _vector(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, float]:
+    """Cycles of one operation on as many elements as there are lanes."""
+
+    def each(kind: str) -> float:
+        return _per_vector(machine, ns[f"each_{kind}"], ghz)
+
+    repeats = suite.REPEATS
+    add = each("add") / (2 * repeats + 1)
+    pick = max(LEAST, (each("select") - (repeats + 1) * add) / (2 * repeats))
+    found = {
+        "default": add,
+        # A product and the sum behind it are one instruction.
+        "madd": min(add, each("mul") / (repeats + 1)),
+        "max": max(LEAST, (each("max") - (repeats + 1) * add) / repeats),
+        "compare": pick,
+        "select": pick,
+        "convert": max(LEAST, each("convert") / 2),
+    }
+    return found | {kind: each(kind) for kind in suite.FUNCTIONS}
+
+
+def _memory(
+    machine: Machine, ns: Mapping[str, float], ghz: float, core: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Levels from main memory to the nearest cache."""
+    near, second, last = machine.caches
+    line = near.line_bytes
+    moved = {name: 3.0 * size for name, size in suite.stream_bytes(machine).items()}
+    shared: list[dict[str, Any]] = []
+    for name, size in (("dram", machine.memory_bytes), ("l3", last.bytes)):
+        one = moved[name] / ns[f"stream_{name}_one"] * 1e9
+        all_ = moved[name] / ns[f"stream_{name}_all"] * 1e9
+        rates = {"bytes_per_s": max(one, all_), "core_bytes_per_s": one}
+        shared.append({"name": name, "bytes": size, **rates, "burst_bytes": line})
+    shared[0] |= {"line_ns": _cold_line(machine, ns, ghz, core)}
+    shared[1] |= {"ways": last.ways, **_line(machine, ns, "l3", ghz, core)}
+    private = {
+        "name": "l2",
+        "bytes": second.bytes,
+        "bytes_per_s": moved["l2"] / ns["stream_l2_one"] * 1e9,
+        "burst_bytes": line,
+        "shared": False,
+        "ways": second.ways,
+        **_line(machine, ns, "l2", ghz, core),
+    }
+    nearest = {
+        "name": "l1",
+        "bytes": near.bytes,
+        "bytes_per_s": machine.lanes * FLOAT_BYTES / core["load_cycles"] * ghz * 1e9,
+        "burst_bytes": line,
+        "shared": False,
+        "ways": near.ways,
+    }
+    return [*shared, private, nearest]
+
+
+def _line(
+    machine: Machine, ns: Mapping[str, float], level: str, ghz: float, core: Mapping[str, Any]
+) -> dict[str, float]:
+    """What one line costs beyond the step of a product that it is fetched in."""
+    step = 9 * float(core["load_cycles"]) / ghz
+
+    def cost(name: str) -> float:
+        m, n, k = suite.line_sizes(machine)[name]
+        return max(0.0, ns[name] / (m / 8 * n / machine.lanes * k) - step)
+
+    return {"line_ns": cost(f"line_{level}"), "set_line_ns": cost(f"line_{level}_set")}
+
+
+def _cold_line(
+    machine: Machine, ns: Mapping[str, float], ghz: float, core: Mapping[str, Any]
+) -> float:
+    """Every line of a matrix is read once, in steps of one vector: a chain of multiply-adds."""
+    _, n, k = suite.line_sizes(machine)["line_dram"]
+    lines = n * k * FLOAT_BYTES / machine.caches[0].line_bytes
+    chains = n / machine.lanes * k * float(core["latency_cycles"]["madd"]) / ghz
+    waited = ns["line_dram"] * machine.cores - chains
+    return max(0.0, float(waited) / lines)
+
+
+def _per_vector(machine: Machine, ns: float, ghz: float) -> float:
+    return ns * ghz * machine.lanes / prod(suite.SHAPE)
+
+
+def _vectors(shape: tuple[int, int], lanes: int) -> int:
+    return shape[0] * -(-shape[1] // lanes)

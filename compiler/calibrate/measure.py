@@ -1,0 +1,132 @@
+"""Times the kernels with IREE's own recorder, as often as it takes for the times to be stable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from iree.compiler.tools import CompilerToolError, compile_str
+
+from xpu_shark.compiler.calibrate.kernels import Kernel
+from xpu_shark.compiler.errors import UsageError
+from xpu_shark.compiler.trace import capture
+from xpu_shark.compiler.trace.model import SETUP, Trace
+from xpu_shark.passes.text import one_line
+
+WARMUP: Final = 3
+CALLS: Final = 12
+ROUNDS: Final = 4  # of one kernel at most, and two at least
+STEADY: Final = 0.03  # how close the two quickest rounds are in the end
+NOISY: Final = 0.5  # spread of a kernel from which on its time says nothing
+MOST_NOISY: Final = 0.2  # share of such kernels from which on the machine is not fit
+BUDGET_S: Final = 80.0  # after which kernels get no more than two rounds
+FLAGS: Final = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """`ns` of one launch in the quietest round; `spread`: how much more the median of all took,
+    as a fraction of it."""
+
+    ns: float
+    spread: float
+
+
+Round = Callable[[Kernel], list[float]]  # nanoseconds of the launches of the undisturbed calls
+
+
+def build(kernels: Sequence[Kernel], path: Path) -> None:
+    """Compile them to a module for this CPU. Raises `UsageError` with the compiler's first line."""
+    try:
+        compile_str(
+            "\n".join(kernel.text for kernel in kernels),
+            extra_args=list(FLAGS),
+            output_file=str(path),
+        )
+    except CompilerToolError as problem:
+        raise UsageError(f"calibrate: IREE refuses a kernel: {_first_error(problem)}") from None
+
+
+def recorder(module: Path) -> Round:
+    """Rounds of `CALLS` calls under `xpu-shark record`'s recorder."""
+
+    def measure(kernel: Kernel) -> list[float]:
+        threads = [f"--task_topology_max_group_count={kernel.threads}"] if kernel.threads else []
+        run = capture.Run(
+            module=str(module),
+            function=kernel.name,
+            inputs=kernel.inputs,
+            devices=("local-task",),
+            warmup=WARMUP,
+            iterations=CALLS,
+            extra=tuple(threads),
+        )
+        return launches(capture.capture(run, ""))
+
+    return measure
+
+
+def launches(trace: Trace) -> list[float]:
+    """Nanoseconds of every dispatch in a call that nothing disturbed."""
+    found: list[float] = []
+    for call in trace.iterations:
+        if call.contended or call.function == SETUP:
+            continue
+        part = slice(call.first, call.first + call.launches)
+        for kind, duration in zip(
+            trace.launches.kind[part].tolist(),
+            trace.launches.duration_ns[part].tolist(),
+            strict=True,
+        ):
+            if trace.kinds[kind].what == "dispatch" and duration > 0:
+                found.append(duration)
+    return found
+
+
+def measure_all(
+    kernels: Sequence[Kernel], measure: Round, clock: Callable[[], float] = time.monotonic
+) -> dict[str, Timing]:
+    """Times by name of the kernel. Raises `UsageError` where the machine is not quiet enough."""
+    end = clock() + BUDGET_S
+    found = {kernel.name: _steady(kernel, measure, lambda: clock() < end) for kernel in kernels}
+    noisy = [name for name, timing in found.items() if timing.spread > NOISY]
+    if len(noisy) > MOST_NOISY * len(found):
+        worst = max(noisy, key=lambda name: found[name].spread)
+        raise UsageError(
+            f"calibrate: this machine is too noisy: {len(noisy)} of {len(found)} kernels vary by "
+            f"more than {NOISY:.0%}, {worst} by {found[worst].spread:.0%}; stop other work on it "
+            "and try again"
+        )
+    return found
+
+
+def _steady(kernel: Kernel, measure: Round, time_left: Callable[[], bool]) -> Timing:
+    """Rounds until the two quickest agree."""
+    medians: list[float] = []
+    everything: list[float] = []
+    for number in range(ROUNDS):
+        if times := measure(kernel):
+            medians.append(median(times))
+            everything += times
+        best = sorted(medians)[:2]
+        if number and len(best) == 2 and (best[1] <= (1 + STEADY) * best[0] or not time_left()):
+            break
+    if not medians:
+        raise UsageError(
+            f"calibrate: other processes disturbed all {ROUNDS * CALLS} calls of {kernel.name}; "
+            "stop other work on this machine and try again"
+        )
+    return Timing(min(medians), median(everything) / min(medians) - 1)
+
+
+def _first_error(problem: CompilerToolError) -> str:
+    lines = [line for line in str(problem).splitlines() if "error:" in line]
+    return one_line(lines[0] if lines else str(problem))

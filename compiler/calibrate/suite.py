@@ -1,0 +1,191 @@
+"""Which kernels measure which constant, sized from the caches of the machine."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xpu_shark.compiler.calibrate.kernels import (
+    Kernel,
+    chain,
+    elements,
+    product,
+    rows,
+    ticks,
+    tiles,
+    transpose,
+    window,
+)
+from xpu_shark.compiler.calibrate.machine import Machine
+
+# Rows and columns of element-wise kernels: 64 KiB an operand, in any L2 cache.
+SHAPE: Final = (64, 256)
+MASKED: Final = (64, 252)  # no whole number of vectors
+SWAPPED: Final = (128, 128)
+REORDERED: Final = (16, 16, 64)
+TICKS: Final = 1 << 15
+WINDOW: Final = (14, 32)  # outputs along a side, which tiles of 4 do not divide, and channels
+CHAIN_DEPTH: Final = 4096
+REPEATS: Final = 16  # of an operation that is cheaper than loading its operands
+PRODUCT: Final = (512, 64, 64)  # m, n, k: operands of a workgroup are in the nearest cache
+ROWS: Final = (64, 512)
+ROW: Final = (8, 4096)
+WAKE: Final = (128, 1024)  # about 40 us of one core: more than it takes to wake another
+NARROW: Final = ("bf16", "f16")
+
+# Operations by kind, done `REPEATS` times, each with an addition behind it.
+CHEAP: Final = {
+    "mul": "arith.mulf {v}, %y : f32",
+    "max": "arith.maximumf {v}, %x : f32",
+}
+FUNCTIONS: Final = {
+    "div": "arith.divf %y, %x : f32",
+    "exp": "math.exp %x : f32",
+    "log": "math.log %x : f32",
+    "sqrt": "math.sqrt %x : f32",
+    "rsqrt": "math.rsqrt %x : f32",
+    "tanh": "math.tanh %x : f32",
+    "erf": "math.erf %x : f32",
+    "sin": "math.sin %x : f32",
+    "pow": "math.powf %x, %y : f32",
+    "round": "math.roundeven %x : f32",
+}
+# Products by the type that they are stored in: accumulator, and how many vectors of 32 bits the
+# columns of the register tile take.
+PRODUCTS: Final = {"bf16": ("bf16", 2), "f16": ("f16", 2), "i8": ("i32", 1)}
+
+
+def suite(machine: Machine) -> list[Kernel]:
+    """All kernels, in the order in which they are measured."""
+    return [
+        ticks("ticks", TICKS),
+        elements("launch", (1, machine.lanes), ["%r = arith.addf %x, %y : f32"], ""),
+        *_products(machine),
+        *_elements(machine),
+        *_rows(machine),
+        *_lines(machine),
+        *_streams(machine),
+    ]
+
+
+def _products(machine: Machine) -> list[Kernel]:
+    """Operands in the nearest cache: chains, loads and multiply-adds rule in turn."""
+    lanes, size = machine.lanes, PRODUCT
+    found = [
+        product("product_chain", (16, lanes, CHAIN_DEPTH), (1, lanes), (16, lanes)),
+        product("product_loads", size, (8, lanes)),
+        product("product_madds", size, (4, 2 * lanes)),
+    ]
+    for element, (into, wide) in PRODUCTS.items():
+        tile = (8, wide * lanes)
+        found.append(product(f"product_{element}", size, tile, element=element, accumulator=into))
+    side, channels = WINDOW
+    config = tiles(
+        (0, 1, side, channels, 0, 0, 0),
+        (1, 1, 4, 4, 0, 0, 0),
+        (0, 0, 0, 0, 1, 1, 8),
+        pipeline="ConvTileAndDecomposeExpert",
+    )
+    return [*found, window("product_scalar", side, channels, config)]
+
+
+def _elements(machine: Machine) -> list[Kernel]:
+    config = tiles((64, 64), (1, machine.lanes))
+    found = [elements("each_add", SHAPE, _chain("arith.addf {v}, %y : f32"), config)]
+    for kind, line in CHEAP.items():
+        found.append(elements(f"each_{kind}", SHAPE, _chain(line), config))
+    found.append(elements("each_select", SHAPE, _selections(), config))
+    for kind, line in FUNCTIONS.items():
+        found.append(elements(f"each_{kind}", SHAPE, [f"%r = {line}"], config))
+    convert = ["%n = arith.truncf %x : f32 to bf16", "%w = arith.extf %n : bf16 to f32"]
+    found.append(
+        elements("each_convert", SHAPE, [*convert, "%r = arith.addf %w, %y : f32"], config)
+    )
+    for element in NARROW:
+        one = ["%r = arith.addf %x, %y : " + element]
+        found.append(elements(f"each_{element}", SHAPE, one, config, element=element))
+    plain = ["%r = arith.addf %x, %y : f32"]
+    found.append(elements("each_copy", SHAPE, plain, config))
+    found.append(elements("each_masked", MASKED, plain, tiles((64, 0), (1, machine.lanes))))
+    found.append(elements("each_gather", SHAPE, plain, config, step=2))
+    found.append(transpose("each_swap", SWAPPED, (1, 0)))
+    found.append(transpose("each_point", REORDERED, (1, 0, 2)))
+    return found
+
+
+def _chain(line: str) -> list[str]:
+    """`REPEATS` times the operation and an addition, each on the result of the one before."""
+    body, value = [], "%x"
+    for n in range(REPEATS):
+        body.append(f"%o{n} = {line.format(v=value)}")
+        body.append(f"%v{n} = arith.addf %o{n}, %y : f32")
+        value = f"%v{n}"
+    return [*body, f"%r = arith.addf {value}, %x : f32"]
+
+
+def _selections() -> list[str]:
+    """`REPEATS` times a comparison, a choice and an addition."""
+    body, value = [], "%x"
+    for n in range(REPEATS):
+        body.append(f"%p{n} = arith.cmpf ogt, {value}, %y : f32")
+        body.append(f"%q{n} = arith.select %p{n}, %y, %x : f32")
+        body.append(f"%v{n} = arith.addf %q{n}, {value} : f32")
+        value = f"%v{n}"
+    return [*body, f"%r = arith.addf {value}, %x : f32"]
+
+
+def _rows(machine: Machine) -> list[Kernel]:
+    step = (0, machine.lanes)
+    many, one = tiles((64, 0), (8, 0), step), tiles((8, 0), (1, 0), step)
+    found = []
+    for kind, operation in (("add", "arith.addf"), ("max", "arith.maximumf")):
+        found.append(rows(f"rows_{kind}", ROWS, operation, many))
+        found.append(rows(f"row_{kind}", ROW, operation, one))
+    wide = tiles((8, 0), (8, 0), step)
+    found.append(rows("wake_one", WAKE, "arith.addf", wide))
+    found.append(rows("wake_all", WAKE, "arith.addf", wide, threads=0))
+    return found
+
+
+def line_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
+    """(m, n, k) of products whose columns run through a cache with a stride that no prefetcher
+    follows, by the name of the kernel."""
+    near, second = machine.caches[0], machine.caches[1]
+    quarter = near.sets // 4
+    kept = second.sets // quarter * second.ways  # lines of four sets of the nearest cache
+    same = second.sets // near.sets * second.ways  # and of one
+    found = {
+        # (lines from row to row, rows): an odd stride goes through all sets in turn.
+        "line_l2": (near.sets // 2 + 1, 5 * near.sets * near.ways // 4),
+        "line_l2_set": (near.sets, 3 * same // 4),
+        "line_l3": (3 * quarter, 2 * kept),
+        "line_l3_set": (near.sets, 4 * same),
+    }
+    floats = near.line_bytes // 4
+    sizes = {name: (64, lines * floats, k // 8 * 8) for name, (lines, k) in found.items()}
+    depth = 2048
+    lines = 2 * machine.caches[-1].bytes // (depth * near.line_bytes) | 1
+    return sizes | {"line_dram": (1, lines * floats, depth)}
+
+
+def _lines(machine: Machine) -> list[Kernel]:
+    tile, block = (8, machine.lanes), (64, 8 * machine.lanes)
+    sizes = line_sizes(machine)
+    cold = product("line_dram", sizes.pop("line_dram"), (1, machine.lanes), (1, 64), threads=0)
+    return [*(product(name, size, tile, block) for name, size in sizes.items()), cold]
+
+
+def stream_bytes(machine: Machine) -> dict[str, int]:
+    """Bytes of one array of a sum, by the level that three of them are to come from."""
+    last = machine.caches[-1].bytes
+    return {"l2": machine.caches[1].bytes // 8, "l3": last // 32, "dram": last}
+
+
+def _streams(machine: Machine) -> list[Kernel]:
+    """Sums of arrays that a level holds, on one core and on all."""
+    found = []
+    for name, size in stream_bytes(machine).items():
+        count = 2 if name == "dram" else 8
+        for threads in (1,) if name == "l2" else (1, 0):
+            tag = "one" if threads else "all"
+            found.append(chain(f"stream_{name}_{tag}", size // 4, count, threads=threads))
+    return found

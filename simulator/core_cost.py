@@ -1,0 +1,255 @@
+"""What one workgroup of a nest costs on a CPU core: its compiler's loops, on the unit `core`.
+
+How IREE's CPU backend lowers tiles: a nest whose vector tile divides its workgroup is unrolled
+into vectors; contractions have the rest peeled off into scalar loops; anything else that does not
+divide runs point by point, each result of a reduction waiting for the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import msgspec
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.element_type import bits
+from xpu_shark.simulator.nest_cost import FREE, times
+from xpu_shark.simulator.target import Core, Target
+from xpu_shark.simulator.units import core as unit
+from xpu_shark.simulator.units.vector import op_cycles
+from xpu_shark.simulator.workload import Access
+
+PARALLEL = ("vector_common_parallel", "vector_inner_parallel")
+REDUCTION = ("vector_reduction",)
+PEELED = "cache_parallel"  # a level that only contractions have, whose edges IREE peels off
+FOLDS = ("max", "add", "mul", "madd", "logic")
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """How a nest is vectorized: the `tile` that is unrolled, the loop dim along the `lane`s (-1:
+    none, the nest is scalar), whether a row is `folded` into one value lane by lane, and whether
+    edges are `peeled` off."""
+
+    tile: tuple[int, ...]
+    lane: int
+    folded: bool = False
+    peeled: bool = False
+
+
+def vector_tile(nest: BoundNest) -> tuple[int, ...]:
+    """Points of each loop dim that are unrolled together, as the IR says; 1 where it does not."""
+    tile = [1] * len(nest.extents)
+    for level in nest.tiles:
+        if level.name in (*PARALLEL, *REDUCTION):
+            for dim, size in enumerate(level.sizes[: len(tile)]):
+                tile[dim] = max(tile[dim], size)
+    return tuple(tile)
+
+
+def cycles(kernel: BoundKernel, nest: BoundNest, target: Target, extents: Sequence[int]) -> float:
+    """Cycles of one core for `extents` iterations of each loop dim, operands in the nearest cache.
+
+    `target.core` must be there.
+    """
+    core = target.core
+    assert core is not None
+    points = prod(extents)
+    if not points or not nest.points:
+        return 0.0
+    share = nest.points / nest.box  # ragged bounds leave points out of every tile alike
+    shape = shape_of(kernel, nest, extents)
+    if shape.lane < 0:
+        return share * points * _point_cycles(nest, target, core, extents)
+    each = points * _vector_cycles(kernel, nest, target, core, shape, extents)
+    across, length = shape.tile[shape.lane], extents[shape.lane]
+    if length % across and not shape.folded:
+        filled = -(-length // across)
+        each *= filled * across / length
+        if nest.work and not shape.peeled:
+            each += points // length * filled * core.masked_cycles
+    return share * each
+
+
+def least_cycles(nest: BoundNest, target: Target) -> float:
+    """Cycles of one core that no tiling goes below: multiply-adds of a product at the best rate
+    of any type, other operations on full vectors without what a reduction carries along."""
+    core = target.core
+    assert core is not None
+    if nest.contraction is not None:
+        best = min((*core.madd_cycles.values(), core.scalar_cycles))
+        return nest.points * best / target.vector.lanes
+    skip = "" if all(nest.parallel) else _fold_kind(nest)
+    share = nest.points / max(nest.box, 1)
+    return share * nest.box * _op_cycles(nest, target, nest.extents, skip) / target.vector.lanes
+
+
+def shape_of(kernel: BoundKernel, nest: BoundNest, extents: Sequence[int]) -> Shape:
+    """How the compiler vectorizes `extents` iterations of each loop dim."""
+    tile = tuple(min(t, max(e, 1)) for t, e in zip(vector_tile(nest), extents, strict=True))
+    scalar = Shape(tile, -1)
+    peeled = any(level.name == PEELED for level in nest.tiles)
+    if not nest.tiles or nest.whole or _indirect(nest):
+        return scalar
+    if not nest.work and not _keeps_order(nest):
+        return scalar
+    ragged = any(e % t for e, t in zip(extents, tile, strict=True))
+    if ragged and not peeled and nest.contraction is not None:
+        return scalar
+    free = [dim for dim, parallel in enumerate(nest.parallel) if parallel and tile[dim] > 1]
+    lane = _last_dim(nest.writes[0], free) if nest.writes else -1
+    if all(nest.parallel):
+        return Shape(tile, lane if lane >= 0 else (free[-1] if free else -1), peeled=peeled)
+    along = lane >= 0 and any(_innermost(access) == lane for access in nest.reads)
+    product = nest.contraction is not None and nest.contraction.m and nest.contraction.n
+    steps = [dim for dim, p in enumerate(nest.parallel) if not p and tile[dim] > 1]
+    if along or product or not steps:
+        return Shape(tile, lane, peeled=peeled)
+    return Shape(tile, steps[-1], folded=True, peeled=peeled)
+
+
+def _vector_cycles(
+    kernel: BoundKernel,
+    nest: BoundNest,
+    target: Target,
+    core: Core,
+    shape: Shape,
+    extents: Sequence[int],
+) -> float:
+    """Cycles a point of a nest in vectors."""
+    if all(nest.parallel):
+        return _element_cycles(kernel, nest, target, core, shape, extents)
+    rows = prod(t for t, p in zip(shape.tile, nest.parallel, strict=True) if p)
+    if shape.folded:
+        others = _op_cycles(nest, target, extents, skip=_fold_kind(nest)) / target.vector.lanes
+        return unit.fold_cycles(core, _fold_kind(nest), rows) + others
+    across = shape.tile[shape.lane]
+    rows //= across
+    if nest.contraction is not None or any(work.kind == "madd" for work in nest.work):
+        return _product_cycles(kernel, nest, target, core, shape, rows) / (rows * across)
+    held = rows * unit.vectors(target, across, _width(kernel, nest))
+    busy = held * max(_op_cycles(nest, target, extents), core.load_cycles)
+    return max(busy, unit.latency(core, _fold_kind(nest))) / (rows * across)
+
+
+def _product_cycles(
+    kernel: BoundKernel, nest: BoundNest, target: Target, core: Core, shape: Shape, rows: int
+) -> float:
+    """One reduction step of the register tile."""
+    across, swapped, gathered = shape.tile[shape.lane], 0, 0
+    element = max((kernel.tensors[a.tensor].element for a in nest.reads), key=bits)
+    for access in nest.reads:
+        if _steps_over(access, shape.lane):
+            gathered = _spread(nest, access, shape.tile)
+        elif _uses(access, shape.lane) and _innermost(access) != shape.lane:
+            swapped = across
+    step = unit.Product(rows, across, swapped, gathered)
+    return unit.product_cycles(target, core, step, element, _width(kernel, nest))
+
+
+def _element_cycles(
+    kernel: BoundKernel,
+    nest: BoundNest,
+    target: Target,
+    core: Core,
+    shape: Shape,
+    extents: Sequence[int],
+) -> float:
+    """Cycles a point of element-wise work: the busier of arithmetic and of loads and stores."""
+    per = unit.vectors(target, shape.tile[shape.lane], 32) / shape.tile[shape.lane]
+    moves, swaps, gathers = 0, 0, 0
+    for access in (*nest.reads, *nest.writes):
+        if not kernel.tensors[access.tensor].is_global or not _uses(access, shape.lane):
+            continue
+        if _steps_over(access, shape.lane):
+            gathers += 1
+        elif _innermost(access) != shape.lane:
+            swaps += 1
+        else:
+            moves += 1
+    busy = max(_op_cycles(nest, target, extents), moves * core.load_cycles)
+    return busy * per + swaps * core.swap_cycles + gathers * core.gather_cycles
+
+
+def _point_cycles(nest: BoundNest, target: Target, core: Core, extents: Sequence[int]) -> float:
+    """Cycles a point of a scalar loop: an operation takes as long on one lane as on all."""
+    if not all(nest.parallel) and nest.contraction is not None:
+        return core.scalar_cycles
+    busy = core.point_cycles + _op_cycles(nest, target, extents)
+    return busy + core.gather_cycles if _indirect(nest) else busy
+
+
+def _op_cycles(nest: BoundNest, target: Target, extents: Sequence[int], skip: str = "") -> float:
+    """Arithmetic of one point, as cycles of a whole vector. What is stored in fewer bits than it
+    is computed in is converted for each operation."""
+    assert target.core is not None
+    points = max(prod(extents), 1)
+    total = 0.0
+    for work in nest.work:
+        if work.kind not in FREE and work.kind != skip:
+            element = work.element
+            narrow = 0.0
+            if work.kind != "convert" and element in target.core.narrow_cycles:
+                narrow, element = target.core.narrow_cycles[element], "f32"
+            each = op_cycles(target.vector, work.kind, element) + narrow
+            total += work.count * times(work, extents, points) / points * each
+    return total
+
+
+def _fold_kind(nest: BoundNest) -> str:
+    """The operation that carries a reduction from point to point: the last that can."""
+    kinds = [work.kind for work in nest.work]
+    return next((kind for kind in FOLDS if kind in kinds), "default")
+
+
+def _width(kernel: BoundKernel, nest: BoundNest) -> int:
+    if nest.contraction is not None:
+        return bits(nest.contraction.accumulator)
+    return max(bits(work.element) for work in nest.work)
+
+
+def _indirect(nest: BoundNest) -> bool:
+    return any(i.indirect for access in (*nest.reads, *nest.writes) for i in access.map)
+
+
+def _uses(access: Access, dim: int) -> bool:
+    return any(d == dim for index in access.map for d, _ in index.terms)
+
+
+def _spread(nest: BoundNest, access: Access, tile: Sequence[int]) -> int:
+    """Elements of the operand that one reduction step of a register tile takes."""
+    dims = {dim for index in access.map for dim, _ in index.terms if nest.parallel[dim]}
+    return prod(tile[dim] for dim in dims)
+
+
+def _keeps_order(nest: BoundNest) -> bool:
+    """Whether a copy walks what it reads and what it writes in one order: only then is it done in
+    vectors."""
+    orders = [
+        [dim for index in access.map for dim, _ in index.terms if nest.extents[dim] > 1]
+        for access in (*nest.reads, *nest.writes)
+    ]
+    common = set.intersection(*map(set, orders)) if orders else set()
+    return len({tuple(dim for dim in order if dim in common) for order in orders}) <= 1
+
+
+def _steps_over(access: Access, dim: int) -> bool:
+    """Whether `dim` walks the tensor's last dimension with gaps."""
+    return bool(access.map) and any(d == dim and abs(c) > 1 for d, c in access.map[-1].terms)
+
+
+def _innermost(access: Access) -> int:
+    """The loop dim that walks the tensor's last dimension step by step; -1 for none."""
+    for dim, factor in access.map[-1].terms if access.map else ():
+        if factor == 1:
+            return dim
+    return -1
+
+
+def _last_dim(access: Access, among: Sequence[int]) -> int:
+    """The one `among` loop dims that walks the innermost dimension of the tensor."""
+    for index in reversed(access.map):
+        for dim, _ in index.terms:
+            if dim in among:
+                return dim
+    return -1

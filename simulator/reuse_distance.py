@@ -1,0 +1,124 @@
+"""Which cache serves an operand of a loop nest: reuse distances, in cache lines.
+
+A cache keeps what one iteration of a loop touches if those lines fit (in all its sets, or in the
+few that a stride leaves). Then what the next iteration touches again is a hit, and the loop as a
+whole misses each line once; loops outside miss again every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import gcd, prod
+
+import msgspec
+
+from xpu_shark.simulator.bind import BoundKernel, BoundNest, BoundTensor
+from xpu_shark.simulator.element_type import storage_bits
+from xpu_shark.simulator.footprint import REMEMBERED, region
+from xpu_shark.simulator.workload import Access
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """`trips` iterations along loop dim `dim`, each of `step` of its points."""
+
+    dim: int
+    step: int
+    trips: int
+
+
+class Cache(msgspec.Struct, frozen=True):
+    """`sets` of `ways` lines of `line_bytes`."""
+
+    line_bytes: int
+    sets: int
+    ways: int
+
+    @property
+    def lines(self) -> int:
+        return self.sets * self.ways
+
+
+class Lines(msgspec.Struct, frozen=True):
+    """What an operand touches: distinct `lines`, in a number of `sets` of the cache at hand."""
+
+    lines: int
+    sets: int
+
+
+def misses(
+    kernel: BoundKernel, nest: BoundNest, access: Access, loops: Sequence[Loop], cache: Cache
+) -> int:
+    """Lines that `access` fetches into an empty `cache` while `loops` (outermost first) run."""
+    return _misses(kernel, nest, access, tuple(loops), cache)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _misses(
+    kernel: BoundKernel, nest: BoundNest, access: Access, loops: tuple[Loop, ...], cache: Cache
+) -> int:
+    depth = len(loops)
+    while depth and fits(kernel, nest, access, loops[depth - 1 :], cache):
+        depth -= 1
+    # One iteration of loop `depth - 1` fits, the loop does not: it misses its own lines once.
+    kept = max(0, depth - 1)
+    return touched(kernel, nest, access, loops[kept:], cache).lines * prod(
+        loop.trips for loop in loops[:kept]
+    )
+
+
+def fits(
+    kernel: BoundKernel, nest: BoundNest, access: Access, loops: Sequence[Loop], cache: Cache
+) -> bool:
+    """Whether the lines of `access` stay in its sets beside what other operands bring there."""
+    own = touched(kernel, nest, access, loops, cache)
+    full = own.lines / (own.sets * cache.ways)
+    others = {(a.tensor, a.map): a for a in (*nest.reads, *nest.writes)}
+    del others[access.tensor, access.map]
+    for other in others.values():
+        part = touched(kernel, nest, other, loops, cache)
+        share = min(1.0, part.lines / (part.sets * cache.ways))
+        full += share * min(1.0, part.sets / own.sets)
+    return full <= 1
+
+
+def touched(
+    kernel: BoundKernel, nest: BoundNest, access: Access, loops: Sequence[Loop], cache: Cache
+) -> Lines:
+    """Lines of one run through `loops`."""
+    return _touched(kernel.tensors[access.tensor], access, spans(nest, loops), cache)
+
+
+def spans(nest: BoundNest, loops: Sequence[Loop]) -> tuple[int, ...]:
+    """Points along each loop dim of the nest that one run through `loops` covers."""
+    covered = [1] * len(nest.extents)
+    for loop in reversed(loops):
+        covered[loop.dim] = max(covered[loop.dim], loop.step) * loop.trips
+    return tuple(min(c, e) for c, e in zip(covered, nest.extents, strict=True))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _touched(tensor: BoundTensor, access: Access, tile: tuple[int, ...], cache: Cache) -> Lines:
+    part = region(tensor, access, tile)
+    if not part.runs:
+        return Lines(0, cache.sets)
+    each = -(-part.run_bytes // cache.line_bytes)
+    stride = _stride_bytes(tensor, access, tile)
+    if stride < cache.line_bytes:  # runs share lines
+        lines = max(1, -(-part.runs * max(stride, part.run_bytes) // cache.line_bytes))
+        return Lines(lines, cache.sets)
+    starts = cache.sets // gcd(stride // cache.line_bytes, cache.sets)
+    if stride % cache.line_bytes:
+        starts = cache.sets
+    return Lines(part.runs * each, min(cache.sets, starts * each))
+
+
+def _stride_bytes(tensor: BoundTensor, access: Access, tile: tuple[int, ...]) -> int:
+    """From one contiguous run to the next: a row of the innermost dims up to one not whole."""
+    inner = storage_bits(tensor.element)
+    for extent, index in zip(reversed(tensor.shape), reversed(access.map), strict=True):
+        span = 1 if index.indirect else 1 + sum(abs(c) * (tile[d] - 1) for d, c in index.terms)
+        inner *= extent
+        if span < extent:
+            break
+    return max(1, inner // 8)
