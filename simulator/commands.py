@@ -68,8 +68,8 @@ def _transfer(size: int, settings: Settings) -> CommandRun:
 
 
 def _collective(item: Collective, size: int, settings: Settings) -> CommandRun:
-    team = _team(item, settings)
-    group, target = team.members, settings.target
+    who = team(item, settings)
+    group, target = who.members, settings.target
     if item.problem:
         return CommandRun(group=group, reason=item.problem)
     if item.kind not in known_kinds():
@@ -81,20 +81,18 @@ def _collective(item: Collective, size: int, settings: Settings) -> CommandRun:
         return CommandRun(group=group, reason="group size not known: give --xpu-devices=N")
     still = bool(item.pairs) and all(a == b for a, b in item.pairs)
     try:
-        check(team.groups, team.devices)
+        check(who.groups, who.devices)
         if group == 1 or size == 0 or still:
             return CommandRun(time_ps=0, bound_ps=0, serial_ps=0, group=group, reason="no work")
         library = settings.mode != "best"
-        done = choose(
-            target, item.kind, size, team, item.pairs, library=library, fold=settings.fold
-        )
+        done = choose(target, item.kind, size, who, item.pairs, library=library, fold=settings.fold)
         return _run(done, item.kind, size, target)
     except NetworkError as error:
         return CommandRun(group=group, reason=str(error))
 
 
-def _team(item: Collective, settings: Settings) -> Team:
-    """Where nothing says how many devices there are, those that the program names."""
+def team(item: Collective, settings: Settings) -> Team:
+    """Who takes part: where nobody says how many devices there are, those that are named."""
     named = 1 + max((device for group in item.groups for device in group), default=-1)
     if not item.groups:
         return Team(item.group or settings.devices, (), settings.slow)
