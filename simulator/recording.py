@@ -41,7 +41,8 @@ class Call:
 
 @dataclass(frozen=True)
 class Recording:
-    """`target` names the target that describes the device of the run; "" if unknown.
+    """`target` names the target that describes the device of the run; "" if unknown. `device` is
+    the machine that it ran on, where that matters (`Target.device`).
 
     `whole`: no launch is missing in the calls.
     """
@@ -49,4 +50,5 @@ class Recording:
     events: tuple[Event, ...]
     calls: tuple[Call, ...]
     target: str = ""
+    device: str = ""
     whole: bool = True

@@ -20,6 +20,7 @@ from xpu_shark.simulator.evaluate import Settings, simulate
 from xpu_shark.simulator.match_recording import check, launch_sites
 from xpu_shark.simulator.recording import Call, Event, Recording
 from xpu_shark.simulator.result import Command, Dispatch, Report
+from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Command as Item
 from xpu_shark.simulator.workload import (
     Function,
@@ -99,7 +100,7 @@ def replay(workload: Workload, recording: Recording, settings: Settings) -> Repl
     bound = Workload(kernels=workload.kernels, functions=functions)
     report = _placed(simulate(bound, settings), sites)
     places = tuple(_place(event, known, report.dispatches) for event in recording.events)
-    same = recording.target != "" and recording.target == settings.target.name
+    same = _same_device(recording, settings.target)
     steps = tuple(_step(recording, group, places, report, same) for group in groups)
     return Replay(
         report=report,
@@ -109,6 +110,13 @@ def replay(workload: Workload, recording: Recording, settings: Settings) -> Repl
         measured_ps=_medians(recording) if same else {},
         unmodelled=_unmodelled(recording),
     )
+
+
+def _same_device(recording: Recording, target: Target) -> bool:
+    """By name, and by machine where the target file is of one."""
+    if recording.target != target.name:
+        return False
+    return not target.device or not recording.device or recording.device == target.device
 
 
 @dataclass(frozen=True)

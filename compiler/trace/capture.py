@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from xpu_shark.compiler.trace import lock, readers, tool
+from xpu_shark.compiler.trace import lock, readers, this_machine, tool
 from xpu_shark.compiler.trace.contention import Period, Watch, disturbed
 from xpu_shark.compiler.trace.merge import named
 from xpu_shark.compiler.trace.model import SETUP, UNKNOWN, Iteration, Launches, Loss, Trace
@@ -71,11 +71,13 @@ def capture(run: Run, target: str) -> Trace:
         if run.instrumented:
             files.append(_probes(run, str(Path(folder, "run.idb"))))
         trace = readers.read_all(files, run.plan)
+    local = all(_is_local(device) for device in run.devices)
     trace = _marked(named(_without_warmup(trace, run.warmup), run.function), periods)
     return replace(
         trace,
         device=",".join(run.devices),
-        target=target or (HOST_TARGET if all(_is_local(each) for each in run.devices) else ""),
+        machine=this_machine.identity() if local else "",
+        target=target or (HOST_TARGET if local else ""),
         tool=f"iree-base-runtime {version('iree-base-runtime')}",
         sources=(Path(run.module).name,),
     )

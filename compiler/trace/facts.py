@@ -31,6 +31,7 @@ def recording(trace: Trace) -> Recording:
         events=tuple(_event(kind, unrecorded) for kind in trace.kinds),
         calls=tuple(_call(each, trace.launches) for each in trace.iterations),
         target=trace.target,
+        device=trace.machine,
         whole=not any(loss.cause in ("overflow", "truncation") for loss in trace.losses),
     )
 

@@ -117,6 +117,7 @@ def _common(traces: Sequence[Trace]) -> Trace:
         probes=tuple(each for trace in traces for each in trace.probes),
         losses=tuple(each for trace in traces for each in trace.losses),
         device=first(trace.device for trace in traces),
+        machine=first(trace.machine for trace in traces),
         target=first(trace.target for trace in traces),
         tool=first(trace.tool for trace in traces),
         sources=tuple(each for trace in traces for each in trace.sources),

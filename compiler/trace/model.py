@@ -114,7 +114,8 @@ def no_launches() -> Launches:
 class Trace:
     """One recorded run, or several one after another.
 
-    `device` is as IREE names it ("local-task"); `target` the target file that describes it.
+    `device` is as IREE names it ("local-task"), `machine` where a local one ran (`this_machine`);
+    `target` is the target file that describes it.
     `program` is a msgpack-encoded `simulator.workload.Workload`, if the module was given.
     """
 
@@ -125,6 +126,7 @@ class Trace:
     probes: tuple[Probe, ...] = ()
     losses: tuple[Loss, ...] = ()
     device: str = ""
+    machine: str = ""
     target: str = ""
     tool: str = ""
     sources: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ _TABLES: Final[dict[str, type[msgspec.Struct]]] = {
     "losses": Loss,
 }
 _PARTS: Final = ("", "_at", "_rare")  # of a packed column
-_TEXTS: Final = ("device", "target", "tool")
+_TEXTS: Final = ("device", "machine", "target", "tool")
 
 
 def write(path: str, trace: Trace) -> None:

@@ -142,6 +142,15 @@ def test_measured_is_the_median_of_clean_calls_where_the_target_is_the_device() 
     assert run(*calls, target="h100").steps[0].measured_ps is None
 
 
+def test_a_target_measured_on_another_machine_is_not_the_device() -> None:
+    calls = (timed(100, 5, 30),)
+    mine = msgspec.structs.replace(TINY.target, device="mine, 2 cores")
+    for device, measured in (("mine, 2 cores", True), ("yours, 2 cores", False), ("", True)):
+        recording = Recording(events=EVENTS, calls=calls, target="tiny", device=device)
+        (step,) = replay(PROGRAM, recording, Settings(mine)).steps
+        assert (step.measured_ps is not None) == measured
+
+
 def test_without_a_clean_call_nothing_is_measured() -> None:
     (step,) = run(timed(100, 5, 30, clean=False), target="tiny").steps
     assert (step.measured_ps, step.verdict, step.span_ps) == (None, None, None)

@@ -50,6 +50,7 @@ SMALL = Trace(
     probes=(Probe(export="net$fwd_dispatch_0_größe", ordinal=2, values=(3, 4)),),
     losses=(Loss(cause="sampling", unit="launches", lost=6, total=9, why="1 of 3"),),
     device="local-task",
+    machine="processor, 2 cores",
     target="host",
     tool="runtime 1",
     sources=("a.vmfb",),
