@@ -25,12 +25,14 @@ _FORMATS: Final = ("text", "jsonl")
 _LAST_PHASE: Final = "executable-configurations"
 _REPORT: Final = "xpu_shark.compiler.report"
 _DEVICE_FLAGS: Final = ("iree-hal-target-device", "iree-hal-target-backends", "iree-hal-local")
-# A fixed CPU: the same input gives the same report on every machine.
 _DEFAULT_DEVICE: Final = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=generic",
 )
+# A fixed CPU: the same input gives the same report on every machine. A target that is a CPU was
+# measured on this one.
+_ANY_CPU: Final = "generic"
+_THIS_CPU: Final = "host"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -78,7 +80,8 @@ def _run(args: Sequence[str], options: Options, show: Callable[[Analysis], None]
     from xpu_shark.compiler import pipeline
     from xpu_shark.compiler.session import CompileSession
 
-    command = _stop_at_kernels(pipeline.command_line([*args, *default_device(args)]))
+    cpu = _ANY_CPU if options.target.core is None else _THIS_CPU
+    command = _stop_at_kernels(pipeline.command_line([*args, *default_device(args, cpu)]))
     outputs.check("--remarks-output-file", command.remarks_output_file)
     check_regex(command.remarks_filter)
     shared = pipeline.analysis(options, command.input)
@@ -127,11 +130,13 @@ def _stop_at_kernels(command: CommandLine) -> CommandLine:
     return dataclasses.replace(command, compile_to=_LAST_PHASE, output="-")
 
 
-def default_device(args: Sequence[str]) -> tuple[str, ...]:
+def default_device(args: Sequence[str], cpu: str = _ANY_CPU) -> tuple[str, ...]:
     """Flags for the CPU where neither the command line nor the input names a device."""
     if any(arg.lstrip("-").startswith(_DEVICE_FLAGS) for arg in args):
         return ()
-    return () if any(b"hal.device" in text for text in _inputs(args)) else _DEFAULT_DEVICE
+    if any(b"hal.device" in text for text in _inputs(args)):
+        return ()
+    return (*_DEFAULT_DEVICE, f"--iree-llvmcpu-target-cpu={cpu}")
 
 
 def _inputs(args: Sequence[str]) -> Iterator[bytes]:

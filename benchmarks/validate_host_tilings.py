@@ -1,0 +1,197 @@
+"""Ranks tilings of matrix products and convolutions on this machine: measured and simulated.
+
+    python benchmarks/validate_host_tilings.py host.toml [--work=FOLDER] [--steps=...] [NAME ...]
+
+Sixty ways to tile each of six operations for llvm-cpu are pinned in the IR. For each operation:
+Kendall's tau between both orders, and what the tiling that is simulated to be best costs beyond
+the one that was measured to be. Steps as in validate_host.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from child import CPU_FLAGS, IREE_COMPILE, XPU_SHARK, run
+from validate_host import STEPS, _steps
+
+from xpu_shark.compiler.calibrate.kernels import tiles
+from xpu_shark.compiler.trace import capture
+from xpu_shark.compiler.trace.problem import TraceError
+
+COUNT = 60
+SEED = 4
+CALLS, WARMUP = 7, 2
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An m x n x k product, or with `taps` an NHWC convolution: m is a side of the outputs."""
+
+    name: str
+    m: int
+    n: int
+    k: int
+    taps: int = 0
+
+
+OPERATIONS = (
+    Operation("matmul_512", 512, 512, 512),
+    Operation("matmul_128x3072x768", 128, 3072, 768),
+    Operation("matmul_256x1000x520", 256, 1000, 520),
+    Operation("conv3_28_c64", 28, 64, 64, 3),
+    Operation("conv3_56_c32", 56, 32, 32, 3),
+    Operation("conv1_56_c64_128", 56, 128, 64, 1),
+)
+
+
+def main() -> int:
+    args = _arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        work = args.work or Path(folder)
+        work.mkdir(parents=True, exist_ok=True)
+        for operation in OPERATIONS:
+            if args.names and operation.name not in args.names:
+                continue
+            if "compile" in args.steps:
+                _compile(operation, work)
+            if "record" in args.steps:
+                _record(operation, work)
+            if "compare" in args.steps:
+                print(_compare(operation, work, args.target), flush=True)
+    return 0
+
+
+def kendall(pairs: list[tuple[float, float]]) -> float:
+    """Kendall's tau-a: pairs in the same order less pairs in the other, over all."""
+    signs = [
+        (a[0] > b[0]) - (a[0] < b[0]) if a[1] > b[1] else (a[0] < b[0]) - (a[0] > b[0])
+        for a, b in itertools.combinations(pairs, 2)
+        if a[1] != b[1]
+    ]
+    return sum(signs) / (len(pairs) * (len(pairs) - 1) / 2)
+
+
+def _choices(operation: Operation) -> list[str]:
+    """`COUNT` pins, the same in every run."""
+    rows = (1, 2, 4, 8)
+    found = []
+    if operation.taps:
+        outs = [size for size in (4, 7, 14, 28, 56) if size <= operation.m]
+        for height, width, out in itertools.product((1, 2, 4, 7), outs, (16, 32, 64)):
+            for row, lane, step in itertools.product(rows, (4, 8, 16), (1, 4, 8)):
+                if width % row == 0 and out % lane == 0 and out <= operation.n:
+                    found.append(
+                        tiles(
+                            (0, height, width, out, 0, 0, 0),
+                            (1, 1, row, lane, 0, 0, 0),
+                            (0, 0, 0, 0, 1, 1, step),
+                            pipeline="ConvTileAndDecomposeExpert",
+                        )
+                    )
+    else:
+        for height, width in itertools.product((16, 32, 64, 128), (16, 32, 64, 128, 256)):
+            for row, lane, step in itertools.product(rows, (8, 16, 32), (1, 4, 8, 16)):
+                found.append(tiles((height, width, 0), (row, lane, 0), (0, 0, step), cache=True))
+    return random.Random(SEED).sample(found, COUNT)
+
+
+def _function(operation: Operation, number: int, config: str) -> str:
+    m, n, k, taps = operation.m, operation.n, operation.k, operation.taps
+    side = m + taps - 1
+    if taps:
+        kind, types = "conv_2d_nhwc_hwcf", (f"1x{side}x{side}x{k}", f"{taps}x{taps}x{k}x{n}")
+        out = f"1x{m}x{m}x{n}"
+    else:
+        kind, types, out = "matmul", (f"{m}x{k}", f"{k}x{n}"), f"{m}x{n}"
+    a, b, c = (f"tensor<{shape}xf32>" for shape in (*types, out))
+    return f"""func.func @t{number}(%a: {a}, %b: {b}) -> {c} {{
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {c}
+  %init = linalg.fill ins(%zero : f32) outs(%empty : {c}) -> {c}
+  %c = linalg.{kind} {{{config}}} ins(%a, %b : {a}, {b}) outs(%init : {c}) -> {c}
+  return %c : {c}
+}}"""
+
+
+def _inputs(operation: Operation) -> tuple[str, str]:
+    m, n, k, taps = operation.m, operation.n, operation.k, operation.taps
+    if taps:
+        side = m + taps - 1
+        return f"1x{side}x{side}x{k}xf32=1", f"{taps}x{taps}x{k}x{n}xf32=1"
+    return f"{m}x{k}xf32=1", f"{k}x{n}xf32=1"
+
+
+def _compile(operation: Operation, work: Path) -> None:
+    """One module a tiling: one that IREE refuses is left out and said."""
+    for number, config in enumerate(_choices(operation)):
+        path = work / f"{operation.name}.{number}.mlir"
+        path.write_text(_function(operation, number, config))
+        module = str(path.with_suffix(".vmfb"))
+        child = run([IREE_COMPILE, str(path), *CPU_FLAGS, "-o", module])
+        if child.code:
+            print(f"{operation.name} {number}: refused: {child.stderr[:160]!r}", flush=True)
+
+
+def _record(operation: Operation, work: Path) -> None:
+    times: dict[int, float] = {}
+    for number in range(COUNT):
+        module = work / f"{operation.name}.{number}.vmfb"
+        if module.exists():
+            run_ = capture.Run(
+                module=str(module),
+                function=f"t{number}",
+                inputs=_inputs(operation),
+                devices=("local-task",),
+                warmup=WARMUP,
+                iterations=CALLS,
+            )
+            try:
+                trace = capture.capture(run_, "")
+            except TraceError as problem:
+                print(f"{operation.name} {number}: {problem}", flush=True)
+                continue
+            durations = trace.launches.duration_ns.tolist()
+            kinds = [trace.kinds[kind].what for kind in trace.launches.kind.tolist()]
+            found = [d for d, what in zip(durations, kinds, strict=True) if what == "dispatch"]
+            times[number] = median(found) / 1e3
+    (work / f"{operation.name}.json").write_text(json.dumps(times))
+
+
+def _compare(operation: Operation, work: Path, target: str) -> str:
+    measured = json.loads((work / f"{operation.name}.json").read_text())
+    pairs = []
+    for number, time in measured.items():
+        source = str(work / f"{operation.name}.{number}.mlir")
+        flags = (f"--xpu-target={target}", "--xpu-effort=low", "--format=jsonl")
+        child = run([XPU_SHARK, "simulate", source, *CPU_FLAGS, *flags])
+        records = [json.loads(line) for line in child.stdout.decode().splitlines()]
+        dispatch = next(record for record in records if record["type"] == "dispatch")
+        pairs.append((dispatch["time_ns"] / 1e3, time))
+    chosen, best = min(pairs)[1], min(time for _, time in pairs)
+    error = median(abs(simulated / time - 1) for simulated, time in pairs)
+    return (
+        f"{operation.name:<24}{len(pairs):>4} tilings, {best:.0f} to "
+        f"{max(time for _, time in pairs):.0f} us measured, tau {kendall(pairs):.2f}, the best "
+        f"simulated is {chosen / best - 1:.0%} from the best, median error {error:.0%}"
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", help="file that xpu-shark calibrate wrote")
+    parser.add_argument("names", nargs="*", help="operations to take, default all")
+    parser.add_argument("--work", type=Path, help="keep modules and times here")
+    parser.add_argument("--steps", type=_steps, default=list(STEPS), help=", ".join(STEPS))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
