@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from xpu_shark.passes.advise.neighbours import ALONE, Neighbours
 from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel, bind
@@ -30,7 +31,7 @@ class Case:
     target: Target
     thorough: bool = True  # whether a search may take its time
     results: int | None = None
-    neighbour: str = ""  # the dispatch launched after it, or before it where it is the last
+    near: Neighbours = ALONE
 
     @cached_property
     def moved(self) -> tuple[tuple[str, Target, int], ...]:

@@ -29,7 +29,8 @@ def excess_ps(run: KernelRun, target: Target) -> int:
 
 
 def unit_ps(run: KernelRun, unit: str) -> int:
-    """For changes to the work of `unit`: its busy time, as far as no other resource needs it."""
+    """For changes to the work of `unit`: its busy time, as far as no other resource needs it;
+    nothing within 5 % of what another one needs."""
     busy = sum(stream.busy_ps for stream in run.streams if stream.name == unit)
     others = max(ps for name, ps in run.bounds.least_ps.items() if name != unit)
-    return max(0, min(busy, run.time_ps - others))
+    return min(busy, run.time_ps - others) if run.time_ps > WITHIN_BOUND * others else 0

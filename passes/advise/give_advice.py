@@ -10,6 +10,7 @@ import msgspec
 from iree.compiler import ir
 
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
+from xpu_shark.passes.advise.neighbours import neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
 from xpu_shark.passes.advise.rules import RULES, Rule
 from xpu_shark.passes.annotate import wording
@@ -17,7 +18,6 @@ from xpu_shark.passes.annotate.report_limits import ReportLimits
 from xpu_shark.passes.module_pass import Analysis, Effort, ModulePass
 from xpu_shark.passes.remark import Kind, Remark
 from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
-from xpu_shark.simulator.workload import Workload, launches
 
 LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
 # Share of a function's time that a rule must be able to save on a dispatch to be tried on it, and
@@ -113,17 +113,9 @@ def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
     kernel = bound(dispatch, analysis.workload, analysis)
     thorough = analysis.effort == "high"
     results = analysis.results_per_call
-    near = _neighbour(dispatch, analysis.workload)
+    function = next(f for f in analysis.workload.functions if f.name == dispatch.function)
+    near = neighbours(function, dispatch.name)
     return Case(dispatch, kernel, dispatch.run, analysis.target, thorough, results, near)
-
-
-def _neighbour(dispatch: Dispatch, workload: Workload) -> str:
-    """The dispatch of the same function launched after its first site, else before it."""
-    body = next(f.body for f in workload.functions if f.name == dispatch.function)
-    names = [launch.kernel for launch in launches(body)]
-    place = names.index(dispatch.name)
-    others = [name for name in (*names[place:], *reversed(names[:place])) if name != dispatch.name]
-    return others[0] if others else ""
 
 
 def _finding(

@@ -13,6 +13,12 @@ def sizes(case: Case, tiling: Tiling) -> str:
     return text if len(looped) < 2 else f"{text} loops {looped}"
 
 
+def in_use(case: Case) -> str:
+    """The dispatch's own tile. One that the user fixed is theirs to change: that is said."""
+    whose = "the pinned " if any(nest.pinned for nest in case.kernel.nests) else ""
+    return f"{whose}tile {sizes(case, case.run.plan)}"
+
+
 def changes_reduction(case: Case, tiling: Tiling) -> bool:
     """Whether a reduction is cut differently: another order of additions."""
     return any(

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import msgspec
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "simulator"))
+from cases import case
 from kernels import elementwise, matmul
 
-from xpu_shark.passes.advise.case import Case
 from xpu_shark.passes.advise.give_advice import budget
 from xpu_shark.passes.advise.prove import prove
 from xpu_shark.passes.advise.rules import RULES, precision, split_reduction, tiling
 from xpu_shark.passes.advise.rules.split_reduction import split_kernel
 from xpu_shark.simulator.bind import bind
-from xpu_shark.simulator.result import Dispatch, Finding
-from xpu_shark.simulator.simulate import simulate_kernel
-from xpu_shark.simulator.target import Target, load
+from xpu_shark.simulator.result import Finding
+from xpu_shark.simulator.target import load
 from xpu_shark.simulator.variation import moved, relaxed
 from xpu_shark.simulator.work import flops
-from xpu_shark.simulator.workload import Kernel
-
-
-def case(kernel: Kernel, target: str) -> Case:
-    return case_on(kernel, load(target))
-
-
-def case_on(kernel: Kernel, device: Target) -> Case:
-    run = simulate_kernel(kernel, {}, device)
-    assert run is not None
-    dispatch = Dispatch(
-        function="main",
-        name=kernel.name,
-        locations=(),
-        sites=1,
-        launches=1,
-        per=(),
-        state="modelled",
-        reason="",
-        missing=(),
-        constants=(),
-        run=run,
-    )
-    return Case(dispatch, bind(kernel, {}), run, device)
 
 
 def test_a_pinned_tile_that_reloads_operands_is_improved_and_proved() -> None:
@@ -109,7 +79,7 @@ def test_a_narrower_type_pays_where_conversions_take_less_than_the_bytes(
     # conversions at 1 ns a lane. On one lane these take 2 ns, on four 0.5.
     usual = load("tiny")
     vector = msgspec.structs.replace(usual.vector, lanes=lanes)
-    thin = case_on(matmul(1, 64, 64), msgspec.structs.replace(usual, vector=vector))
+    thin = case(matmul(1, 64, 64), msgspec.structs.replace(usual, vector=vector))
     proofs = [prove(thin, proposal) for proposal in precision.propose(thin)]
     assert [proof is not None and proof.state == "active" for proof in proofs] == [gains]
 

@@ -37,14 +37,14 @@ def ceiling(run: KernelRun, target: Target) -> int:
 def propose(case: Case) -> Iterator[Proposal]:
     """Its work in another launch; and, where results are counted, that of several results."""
     condition = f"a launch of its own, {_count(case)}, longer than its work"
-    if case.neighbour and not only_moves(case.kernel):
+    if case.near.closest and not only_moves(case.kernel):
         yield Proposal(
             condition=condition,
-            suggestion=f"one launch for it and its neighbour {case.neighbour}",
+            suggestion=f"one launch for it and its neighbour {case.near.closest}",
             launches=((case.kernel, case.run.plan),),
             confidence="high",
             machine=lambda target: msgspec.structs.replace(target, launch_ns=0.0),
-            others=(case.neighbour,),
+            others=(case.near.closest,),
         )
     if case.results is None:
         return

@@ -20,7 +20,7 @@ import msgspec
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal
 from xpu_shark.passes.advise.ceilings import above_bound_ps
 from xpu_shark.passes.advise.config import config
-from xpu_shark.passes.advise.tiles import changes_reduction, sizes
+from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.passes.annotate import wording
 from xpu_shark.simulator.estimate import estimate
 from xpu_shark.simulator.plan import Tiling, phases
@@ -65,7 +65,7 @@ def _second_buffer(case: Case) -> Iterator[Proposal]:
             return
         tiling = min(options)[2]
     yield Proposal(
-        condition=f"tile {sizes(case, case.run.plan)}, which leaves room for a single buffer",
+        condition=f"{in_use(case)}, which leaves room for a single buffer",
         suggestion=f"a second buffer: tile {sizes(case, tiling)} {config(case, tiling)}".strip(),
         launches=((case.kernel, tiling),),
         confidence="medium" if changes_reduction(case, tiling) else "high",

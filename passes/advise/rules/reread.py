@@ -18,7 +18,7 @@ from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
 from xpu_shark.passes.advise.config import config
 from xpu_shark.passes.advise.reloads import passes, worst_first
-from xpu_shark.passes.advise.tiles import changes_reduction, sizes
+from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
@@ -43,8 +43,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         if tiling is None:
             continue
         yield Proposal(
-            condition=f"tile {sizes(case, case.run.plan)}, {case.named(tensor)} loaded "
-            f"{now[tensor]:.3g} times",
+            condition=f"{in_use(case)}, {case.named(tensor)} loaded {now[tensor]:.3g} times",
             suggestion=f"keep it: tile {sizes(case, tiling)} {config(case, tiling)}".strip(),
             launches=((case.kernel, tiling),),
             confidence="medium" if changes_reduction(case, tiling) else "high",

@@ -16,7 +16,7 @@ from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
 from xpu_shark.passes.advise.config import config
 from xpu_shark.passes.advise.reloads import spilled
-from xpu_shark.passes.advise.tiles import changes_reduction, sizes
+from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.simulator.estimate import estimate
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import KernelRun
@@ -41,7 +41,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         return
     level = case.target.memory[-1]
     yield Proposal(
-        condition=f"tile {sizes(case, case.run.plan)}, {case.named(out[0])} does not fit "
+        condition=f"{in_use(case)}, {case.named(out[0])} does not fit "
         f"{level.name} ({level.bytes} B) and goes out to memory",
         suggestion=f"tile {sizes(case, tiling)} {config(case, tiling)}".strip(),
         launches=((case.kernel, tiling),),

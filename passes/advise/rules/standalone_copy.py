@@ -1,8 +1,8 @@
 """standalone_copy: a transpose, broadcast or copy is a dispatch of its own.
 
-What it checks: whether a dispatch only moves elements. It simulates the move inside the dispatch
-that uses the result: no launch and no store of its own, the same loads, and one operation an
-element to put it in place.
+What it checks: whether a dispatch only moves elements, and another one reads the result. It
+simulates the move inside that one: no launch and no store of its own, the same loads, and one
+operation an element to put it in place.
 Why it matters: the bytes go out and come in once more, and a launch is paid, for no arithmetic.
 What the reader no longer loads is not counted, so the gain is at least what is said.
 Example: heads of an attention layer that are transposed into memory before the product.
@@ -35,14 +35,15 @@ def ceiling(run: KernelRun, target: Target) -> int:
 
 def propose(case: Case) -> Iterator[Proposal]:
     """The dispatch without its launch and its stores."""
-    if not only_moves(case.kernel):
+    if not only_moves(case.kernel) or not case.near.reader:
         return
     yield Proposal(
         condition="a dispatch that only moves elements",
-        suggestion="read its operand in place where the result is used",
+        suggestion=f"read its operand in place in {case.near.reader}",
         launches=((inlined(case.kernel), case.run.plan),),
         confidence="high",
         machine=lambda target: msgspec.structs.replace(target, launch_ns=0.0),
+        others=(case.near.reader,),
     )
 
 

@@ -21,7 +21,7 @@ from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.causes import causes
 from xpu_shark.passes.advise.ceilings import above_bound_ps
 from xpu_shark.passes.advise.config import config
-from xpu_shark.passes.advise.tiles import changes_reduction, sizes
+from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.search import QUICK, THOROUGH, search
 from xpu_shark.simulator.simulate import KernelRun
@@ -44,9 +44,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     if _same(case, best):
         return
     yield Proposal(
-        condition=", ".join(
-            (f"{_whose(case)}tile {sizes(case, case.run.plan)}", *causes(case, best))
-        ),
+        condition=", ".join((in_use(case), *causes(case, best))),
         suggestion=f"tile {sizes(case, best)} {config(case, best)}".strip(),
         launches=((case.kernel, best),),
         confidence="medium" if changes_reduction(case, best) else "high",
@@ -59,11 +57,6 @@ def _best(case: Case) -> Tiling:
     effort = THOROUGH if case.thorough else QUICK
     found = search(case.kernel, case.target, case.run.plan, tuple(starts)[1:], effort=effort)
     return found[0].tiling
-
-
-def _whose(case: Case) -> str:
-    """A tile that the user fixed is theirs to change: the advice says that it is."""
-    return "the pinned " if any(nest.pinned for nest in case.kernel.nests) else ""
 
 
 def _same(case: Case, tiling: Tiling) -> bool:

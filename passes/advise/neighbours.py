@@ -1,0 +1,55 @@
+"""Which dispatches are launched next to one, and which of them share its data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xpu_shark.simulator.workload import Function, Launch, Span, launches
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Names of dispatches of the same function, empty where there is none: the first that reads a
+    result, the last that makes an operand, the one launched next (or before, for the last)."""
+
+    reader: str = ""
+    maker: str = ""
+    next: str = ""
+
+    @property
+    def closest(self) -> str:
+        """The one that data passes to or from, else the next one."""
+        return self.reader or self.maker or self.next
+
+
+ALONE = Neighbours()
+
+
+def neighbours(function: Function, name: str) -> Neighbours:
+    """Those of the first launch of the dispatch `name` in `function`."""
+    sites = list(launches(function.body))
+    place = next(number for number, site in enumerate(sites) if site.kernel == name)
+    after = [site for site in sites[place + 1 :] if site.kernel != name]
+    before = [site for site in reversed(sites[:place]) if site.kernel != name]
+    readers = [site.kernel for site in after if _passes(sites[place], site)]
+    makers = [site.kernel for site in before if _passes(site, sites[place])]
+    order = [site.kernel for site in (*after, *before)]
+    return Neighbours(*(names[0] if names else "" for names in (readers, makers, order)))
+
+
+def _passes(first: Launch, second: Launch) -> bool:
+    """Whether `second` reads bytes that `first` writes, as far as one can tell."""
+    written = [span for span in first.spans if span.access != "read"]
+    read = [span for span in second.spans if span.access != "write"]
+    return any(_overlap(one, other) for one in written for other in read)
+
+
+def _overlap(one: Span, other: Span) -> bool:
+    """Spans of one buffer overlap where nobody knows all of their ends."""
+    if one.buffer != other.buffer:
+        return False
+    ends = (one.offset, one.bytes, other.offset, other.bytes)
+    if not all(isinstance(end, int) for end in ends):
+        return True
+    start, size, other_start, other_size = (int(end) for end in ends if isinstance(end, int))
+    return start < other_start + other_size and other_start < start + size

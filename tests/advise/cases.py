@@ -1,0 +1,31 @@
+"""A dispatch of one kernel, as rules see it."""
+
+from __future__ import annotations
+
+from xpu_shark.passes.advise.case import Case
+from xpu_shark.simulator.bind import bind
+from xpu_shark.simulator.result import Dispatch
+from xpu_shark.simulator.simulate import simulate_kernel
+from xpu_shark.simulator.target import Target, load
+from xpu_shark.simulator.workload import Kernel
+
+
+def case(kernel: Kernel, target: str | Target) -> Case:
+    """The kernel launched once, with the target's own tiles or those that the kernel pins."""
+    device = load(target) if isinstance(target, str) else target
+    run = simulate_kernel(kernel, {}, device)
+    assert run is not None
+    dispatch = Dispatch(
+        function="main",
+        name=kernel.name,
+        locations=(),
+        sites=1,
+        launches=1,
+        per=(),
+        state="modelled",
+        reason="",
+        missing=(),
+        constants=(),
+        run=run,
+    )
+    return Case(dispatch, bind(kernel, {}), run, device)
