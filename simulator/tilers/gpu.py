@@ -77,7 +77,7 @@ def _row_a_workgroup(kernel: BoundKernel, target: Target, nest: BoundNest, row: 
     many results, unless it is a softmax of short rows. Rows shorter than a burst go together."""
     reduced = {a for a, axis in enumerate(kernel.axes) if not axis.parallel}
     spread = any(all(each.parallel) and reduced <= set(each.axes) for each in kernel.nests)
-    if nest.axes[-1] not in reduced or not spread:
+    if not nest.axes or nest.axes[-1] not in reduced or not spread:
         return False
     exponential = any(work.kind == "exp" for each in kernel.nests for work in each.work)
     short = prod(kernel.axes[axis].extent for axis in reduced) <= WARP_ROW
