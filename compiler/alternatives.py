@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from xpu_shark.compiler.iree_flags import CommandLine
+from xpu_shark.compiler.iree_flags import PHASES, CommandLine
+from xpu_shark.compiler.workload_main import Program
 from xpu_shark.passes.advise import fusion
 from xpu_shark.passes.advise.case import bound
-from xpu_shark.passes.advise.fusion import Group
+from xpu_shark.passes.advise.fusion import Group, Part
 from xpu_shark.passes.advise.prove import MIN_GAIN, judged
 from xpu_shark.passes.advise.ridge import past_ridge
 from xpu_shark.passes.annotate import wording
@@ -30,35 +31,45 @@ _CHILD = "xpu_shark.compiler.workload_main"
 def findings(command: CommandLine, analysis: Analysis) -> list[Finding]:
     """One finding for each group of dispatches that a flag fuses and that gains by it."""
     base, workload = analysis.report, analysis.workload
-    if base is None or workload is None or command.input == "-":
+    if base is None or workload is None or command.input == "-" or not _forms_dispatches(command):
+        return []
+    now = _compiled("sites", command, (), analysis.target)
+    if now is None:
         return []
     found: dict[tuple[str, ...], Finding] = {}
     for flags in fusion.FLAGS:
-        other = _compiled(command, flags, analysis.target)
-        if other is None:
+        other = _compiled("workload", command, flags, analysis.target)
+        if other is None or other.workload is None:
             continue
-        report = simulate(other, settings(analysis))
-        for group in fusion.groups((base, workload), (report, other)):
-            finding = _finding(group, flags, (workload, other), analysis)
+        report = simulate(other.workload, settings(analysis))
+        for group in fusion.groups((base, now.sites), (report, other.sites)):
+            finding = _finding(group, flags, (workload, other.workload), analysis)
             if finding is not None:
                 found.setdefault(group.names, finding)
     return list(found.values())
 
 
-def _compiled(command: CommandLine, flags: Sequence[str], target: Target) -> Workload | None:
-    """The workload with `flags` in place of the same ones in the command line; None where that
+def _forms_dispatches(command: CommandLine) -> bool:
+    """Whether flags can still change which dispatches there are."""
+    return PHASES.index(command.compile_from) < PHASES.index("dispatch-creation")
+
+
+def _compiled(
+    what: str, command: CommandLine, flags: Sequence[str], target: Target
+) -> Program | None:
+    """The program with `flags` in place of the same ones in the command line; None where that
     does not compile."""
     names = {_name(flag) for flag in flags}
     kept = [flag for flag in command.flags if _name(flag) not in names]
     backends = ",".join(target.iree.backends)
     phase = f"--compile-from={command.compile_from}"
     child = subprocess.run(
-        [sys.executable, "-m", _CHILD, backends, command.input, *kept, *flags, phase],
+        [sys.executable, "-m", _CHILD, what, backends, command.input, *kept, *flags, phase],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
     )
-    return None if child.returncode else msgspec.msgpack.decode(child.stdout, type=Workload)
+    return None if child.returncode else msgspec.msgpack.decode(child.stdout, type=Program)
 
 
 def _name(flag: str) -> str:
@@ -68,23 +79,23 @@ def _name(flag: str) -> str:
 def _finding(
     group: Group, flags: Sequence[str], workloads: tuple[Workload, Workload], analysis: Analysis
 ) -> Finding | None:
-    runs = [item.run for item in group.before if item.run]
+    runs = [part.dispatch.run for part in group.before if part.dispatch.run]
     if all(past_ridge(run, analysis.target) for run in runs):
         return None
-    sides = (group.before, group.after)
-    times = [_time(*pair, analysis) for pair in zip(sides, workloads, strict=True)]
-    if not times[0] or not times[1] or times[0] < MIN_GAIN * times[1]:
+    sides = tuple(zip((group.before, group.after), workloads, strict=True))
+    before, after_ps = (_time(*side, analysis) for side in sides)
+    if before < MIN_GAIN * after_ps:
         return None
-    ratios = [("", times[0] / times[1])]
+    ratios = [("", before / after_ps)]
     for what, target in named_moves(analysis.target):
-        one, two = (_time(*pair, analysis, target) for pair in zip(sides, workloads, strict=True))
+        one, two = (_time(*side, analysis, target) for side in sides)
         ratios.append((what, one / max(two, 1)))
     assert analysis.report is not None
     function = next(f for f in analysis.report.functions if f.name == group.function)
-    after = tuple(d.run for d in group.after if d.run)
-    proof = judged(after, times[1], ratios)
-    saved = times[0] - times[1]
-    first = group.before[0]
+    after = tuple(part.dispatch.run for part in group.after if part.dispatch.run)
+    proof = judged(after, after_ps, ratios)
+    saved = before - after_ps
+    first = group.before[0].dispatch
     return Finding(
         id=f"{fusion.NAME}:{group.function}.{'+'.join(group.names)}",
         rule=fusion.NAME,
@@ -95,14 +106,14 @@ def _finding(
         location=first.locations[0] if first.locations else "",
         state=proof.state,
         depends_on=proof.depends_on,
-        condition=f"{len(group.before)} dispatches: {', '.join(group.names)}",
-        measured=f"{wording.time(times[0])} in all launches",
+        condition=fusion.describe(group),
+        measured=f"{wording.time(before)} in all launches",
         speedup=round(proof.speedup, 4),
         speedup_low=round(proof.low, 4),
         speedup_high=round(proof.high, 4),
         saved_ps=saved,
         share=round(saved / (function.time_ps or 1), 6),
-        suggestion=f"{' '.join(flags)} makes {len(group.after)} of them",
+        suggestion=f"{' '.join(flags)} makes {group.sites[1]} of them",
         confidence="high",
         before=tuple(runs),
         after=proof.after,
@@ -110,17 +121,17 @@ def _finding(
 
 
 def _time(
-    dispatches: Sequence[Dispatch],
+    parts: Sequence[Part],
     workload: Workload,
     analysis: Analysis,
     target: Target | None = None,
 ) -> int:
     """All launches, as they were simulated or with the same tiles on another target."""
-    total = 0
-    for item in dispatches:
-        if item.run is not None:
-            time = item.run.time_ps
-            if target is not None:
-                time = time_ps(bound(item, workload, analysis), item.run.plan, target)
-            total += time * item.launches
-    return total
+
+    def one(item: Dispatch) -> int:
+        assert item.run is not None
+        if target is None:
+            return item.run.time_ps
+        return time_ps(bound(item, workload, analysis), item.run.plan, target)
+
+    return fusion.time_ps(parts, one)

@@ -1,4 +1,4 @@
-"""`python -m xpu_shark.compiler.workload_main BACKENDS ARGS...`: a program's workload, as bytes.
+"""`python -m xpu_shark.compiler.workload_main WHAT BACKENDS ARGS...`: a program read, as bytes.
 
 Runs in a process of its own because LLVM takes its flags once a process, and because a compile
 that fails or crashes here must not touch the build that asked for it.
@@ -13,20 +13,35 @@ import msgspec
 
 from xpu_shark.compiler import pipeline
 from xpu_shark.compiler.session import CompileSession
+from xpu_shark.passes.advise.partition import Site, read_sites
 from xpu_shark.passes.bridge.read_workload import read_workload
+from xpu_shark.simulator.workload import Workload
 
 KERNELS = "executable-configurations"
 
 
+class Program(msgspec.Struct):
+    """What a program's dispatches hold, and its workload where that was asked for."""
+
+    sites: tuple[Site, ...]
+    workload: Workload | None = None
+
+
 def main(argv: Sequence[str]) -> int:
-    """BACKENDS is a comma-separated list; MessagePack goes to standard output."""
-    backends = tuple(name for name in argv[0].split(",") if name)
-    command = pipeline.command_line(argv[1:])
+    """WHAT is "sites" or "workload", BACKENDS a comma-separated list; MessagePack of a `Program`
+    goes to standard output."""
+    what, names, *args = argv
+    backends = tuple(name for name in names.split(",") if name)
+    command = pipeline.command_line(args)
     with CompileSession(command) as session:
-        if not (session.parse() and session.advance(KERNELS)):
+        if not (session.parse() and session.advance("flow")):
             return 1
-        workload = session.look(lambda module: read_workload(module, backends))
-    sys.stdout.buffer.write(msgspec.msgpack.encode(workload))
+        program = Program(session.look(read_sites))
+        if what == "workload":
+            if not session.advance(KERNELS):
+                return 1
+            program.workload = session.look(lambda module: read_workload(module, backends))
+    sys.stdout.buffer.write(msgspec.msgpack.encode(program))
     return 0
 
 

@@ -13,11 +13,12 @@ the same flag then changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from xpu_shark.passes.advise.partition import Site, merged
 from xpu_shark.simulator.result import Dispatch, Report
-from xpu_shark.simulator.workload import Kernel, Workload
 
 NAME = "fusion"
 CATEGORY = "xpu-shark.fusion"
@@ -30,57 +31,76 @@ FLAGS = (
 
 
 @dataclass(frozen=True)
+class Part:
+    """`sites` of all places where one function launches `dispatch`."""
+
+    dispatch: Dispatch
+    sites: int
+
+    def all_launches(self, time_ps: int) -> int:
+        """Time of all launches from these sites, given that of one launch. Sites of one dispatch
+        count alike."""
+        return time_ps * self.dispatch.launches * self.sites // self.dispatch.sites
+
+
+@dataclass(frozen=True)
 class Group:
-    """Dispatches of one function that became fewer: `before` and `after` do the same work."""
+    """Dispatches of one function that became fewer: `before` and `after` do the same work.
+
+    `edges` are the names of those (producer, consumer) whose tensor no longer passes between
+    dispatches; there are none where dispatches are joined that only read the same."""
 
     function: str
-    before: tuple[Dispatch, ...]
-    after: tuple[Dispatch, ...]
+    before: tuple[Part, ...]
+    after: tuple[Part, ...]
+    edges: tuple[tuple[str, str], ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(dispatch.name for dispatch in self.before)
+        return tuple(part.dispatch.name for part in self.before)
+
+    @property
+    def sites(self) -> tuple[int, int]:
+        """Number of sites before and after."""
+        before, after = (sum(part.sites for part in side) for side in (self.before, self.after))
+        return before, after
 
 
-def groups(base: tuple[Report, Workload], other: tuple[Report, Workload]) -> Iterator[Group]:
-    """Groups that `other` runs in fewer dispatches than `base`, function by function.
+def groups(
+    base: tuple[Report, Sequence[Site]], other: tuple[Report, Sequence[Site]]
+) -> Iterator[Group]:
+    """Groups that `other` runs in fewer dispatches than `base`, in program order.
 
-    Two dispatches belong together where they hold ops from the same place of the source.
-    """
-    for function in base[0].functions:
-        before = _places(*base, function.name)
-        after = _places(*other, function.name)
-        for old, new in _components(before, after):
-            if sum(d.sites for d in new) < sum(d.sites for d in old):
-                yield Group(function.name, tuple(old), tuple(new))
-
-
-Places = list[tuple[Dispatch, frozenset[str]]]
-
-
-def _places(report: Report, workload: Workload, function: str) -> Places:
-    kernels: Mapping[str, Kernel] = {kernel.name: kernel for kernel in workload.kernels}
-    return [
-        (item, frozenset(n.location for n in kernels[item.name].nests if n.location))
-        for item in report.dispatches
-        if item.function == function and item.name in kernels
-    ]
+    A group with a dispatch that was not simulated is left out."""
+    (report, before), (changed, after) = base, other
+    for group in merged(before, after):
+        function = before[group.before[0]].function
+        old = _parts(report, function, [before[n].name for n in group.before])
+        new = _parts(changed, function, [after[n].name for n in group.after])
+        if old and new:
+            names = tuple((before[a].name, before[b].name) for a, b in group.edges)
+            yield Group(function, old, new, names)
 
 
-def _components(before: Places, after: Places) -> Iterator[tuple[list[Dispatch], list[Dispatch]]]:
-    """Connected components of "shares a source place", in order of the dispatches before."""
-    left = list(after)
-    waiting = list(before)
-    while waiting:
-        old, places = [waiting[0][0]], set(waiting.pop(0)[1])
-        new: list[Dispatch] = []
-        grown = True
-        while grown:
-            grown = False
-            for pool, side in ((left, new), (waiting, old)):
-                for entry in [entry for entry in pool if entry[1] & places]:
-                    pool.remove(entry)
-                    side.append(entry[0])
-                    places |= entry[1]
-                    grown = True
-        yield old, new
+def _parts(report: Report, function: str, names: Sequence[str]) -> tuple[Part, ...]:
+    """Empty where one of the names is no simulated dispatch, or one with several sizes."""
+    known: dict[str, list[Dispatch]] = {}
+    for item in report.dispatches:
+        if item.function == function and item.run is not None:
+            known.setdefault(item.name, []).append(item)
+    if any(len(known.get(name, ())) != 1 for name in names):
+        return ()
+    return tuple(Part(known[name][0], sites) for name, sites in Counter(names).items())
+
+
+def time_ps(parts: Sequence[Part], one: Callable[[Dispatch], int]) -> int:
+    """All launches of a group's side, given the time of one launch of a dispatch."""
+    return sum(part.all_launches(one(part.dispatch)) for part in parts)
+
+
+def describe(group: Group) -> str:
+    """What is joined, by export names: "3 dispatches, a -> b, b -> c"."""
+    joined = [f"{producer} -> {consumer}" for producer, consumer in dict.fromkeys(group.edges)]
+    named = {name for edge in group.edges for name in edge}
+    beside = [name for name in group.names if name not in named]
+    return ", ".join((f"{group.sites[0]} dispatches", *joined, *beside))

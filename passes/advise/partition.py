@@ -7,7 +7,7 @@ fuses into one loop nest keeps its operations' own locations inside.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -72,7 +72,7 @@ def _bodies(module: ir.Operation) -> Iterator[tuple[str, tuple[str, ...]]]:
                 yield ir.StringAttr(op.attributes["sym_name"]).value, tuple(dict.fromkeys(found))
 
 
-def merged(before: tuple[Site, ...], after: tuple[Site, ...]) -> Iterator[Merged]:
+def merged(before: Sequence[Site], after: Sequence[Site]) -> Iterator[Merged]:
     """Groups of sites that `after` has fewer of, in order of their first site before."""
     homes = _homes(before, after)
     left = set(range(len(before)))
@@ -83,10 +83,12 @@ def merged(before: tuple[Site, ...], after: tuple[Site, ...]) -> Iterator[Merged
             new = new.union(*(homes[n] for n in grown))
         left -= old
         if len(new) < len(old):
-            yield Merged(tuple(sorted(old)), tuple(sorted(new)), _edges(before, homes, old))
+            yield Merged(
+                tuple(sorted(old)), tuple(sorted(new)), _edges((before, after), homes, old)
+            )
 
 
-def _homes(before: tuple[Site, ...], after: tuple[Site, ...]) -> list[set[int]]:
+def _homes(before: Sequence[Site], after: Sequence[Site]) -> list[set[int]]:
     """For each site before, the sites after that hold its ops. A cheap op may be in several
     sites on either side: it counts only where a site has no other. What has become an indexing
     map (a transpose) went to where its result is read."""
@@ -110,11 +112,13 @@ def _homes(before: tuple[Site, ...], after: tuple[Site, ...]) -> list[set[int]]:
 
 
 def _edges(
-    before: tuple[Site, ...], homes: list[set[int]], group: set[int]
+    sides: tuple[Sequence[Site], Sequence[Site]], homes: list[set[int]], group: set[int]
 ) -> tuple[tuple[int, int], ...]:
+    before, after = sides
     return tuple(
         (source, number)
         for number in sorted(group)
         for source in before[number].sources
-        if source in group and homes[source] <= homes[number]
+        if source in group and homes[source] & homes[number]
+        if not any(homes[source] & set(after[home].sources) for home in homes[number])
     )
