@@ -28,6 +28,7 @@ from xpu_shark.simulator.target import Target
 BATCH = 4  # simulated between two looks at the best time
 REFINED = 3  # one simulation in this many is kept for neighbours of the best
 LOWERED = 4  # programs that are bounded for one that is run
+RANKED = 20  # tilings that are estimated, at least, for one that is run: a small space needs few
 
 
 class Effort(msgspec.Struct, frozen=True):
@@ -37,7 +38,7 @@ class Effort(msgspec.Struct, frozen=True):
     simulated: int
 
 
-QUICK = Effort(estimated=80, simulated=6)
+QUICK = Effort(estimated=120, simulated=6)
 THOROUGH = Effort(estimated=600, simulated=24)
 
 
@@ -82,16 +83,17 @@ class _Search:
         seeds = list(seeds)
         self._simulate(seeds)
         self.tried.update(map(self.lattice.canonical, seeds))
-        kept = self.effort.simulated // REFINED
-        front = islice(self._ranked(seeds), LOWERED * self.effort.simulated)
-        self._try(front, self.effort.simulated - kept)
+        ranked = self._ranked(seeds)
+        most = min(self.effort.simulated, max(BATCH, len(self.scores) // RANKED))
+        kept = most // REFINED
+        self._try(islice(ranked, LOWERED * most), most - kept)
         for _ in range(kept):
             left = [each for each in self.found if each.tiling not in self.refined]
-            if not left or len(self.found) >= self.effort.simulated:
+            if not left or len(self.found) >= most:
                 break
             centre = min(left, key=self._rank).tiling
             self.refined.add(centre)
-            self._try(self.lattice.neighbours(centre), self.effort.simulated)
+            self._try(self.lattice.neighbours(centre), most)
         return sorted(self.found, key=self._rank)
 
     def _ranked(self, seeds: list[Tiling]) -> Iterator[Tiling]:
