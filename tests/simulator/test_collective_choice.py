@@ -6,9 +6,12 @@ import msgspec
 import pytest
 
 from xpu_shark.simulator import commands
+from xpu_shark.simulator.collectives.axes import KINDS
 from xpu_shark.simulator.collectives.bound import bound_ps
 from xpu_shark.simulator.collectives.candidates import Run, candidates, simulate
 from xpu_shark.simulator.collectives.choose import choose
+from xpu_shark.simulator.collectives.pieces import Job
+from xpu_shark.simulator.collectives.price import Pricing
 from xpu_shark.simulator.commands import CommandRun
 from xpu_shark.simulator.evaluate import Settings
 from xpu_shark.simulator.network import NetworkError
@@ -76,6 +79,53 @@ def test_all_gather_on_a_torus_takes_all_axes_and_beats_the_one_way_ring() -> No
     ]
     # One link of four: at least 15 % slower, and nearly four times where memory keeps up.
     assert simulate(ring, target, 16 * MIB).timeline.time_ps > 1.15 * best.timeline.time_ps
+
+
+@pytest.mark.parametrize("group", [8, 16, 64])
+@pytest.mark.parametrize("bytes", [MIB, 64 * MIB])
+def test_one_way_ring_on_a_real_torus_loses_to_what_a_search_finds(group: int, bytes: int) -> None:
+    tpu = load("tpu_v4")
+    assert tpu.network is not None
+    one_way = msgspec.structs.replace(tpu.network, algorithms={"all_gather": ("ring",)})
+    target = msgspec.structs.replace(tpu, network=one_way)
+    default, best = (
+        command(target, "all_gather", bytes, group, mode=mode) for mode in ("ir", "best")
+    )
+    assert default.algorithm.startswith("ring")
+    assert best.algorithm.startswith(("torus", "ring both ways", "direct"))
+    assert default.time_ps is not None
+    assert best.time_ps is not None
+    assert default.time_ps >= 1.15 * best.time_ps
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "all_to_all", "broadcast", "reduce"])
+@pytest.mark.parametrize("topology", ["ring", "torus2d", "switch", "full"])
+@pytest.mark.parametrize("wrap_from", [1, 99])
+def test_no_candidate_is_faster_than_the_least_by_which_it_is_left_out(
+    kind: str, topology: str, wrap_from: int
+) -> None:
+    target = chip(network(topology, links=11, wrap_from=wrap_from))
+    assert target.network is not None
+    for group in (2, 6, 9, 12):
+        for candidate in candidates(target.network, kind, 70_001, group):
+            if candidate.chunks in (1, 4):
+                price = Pricing(candidate).price(Job(70_001, candidate.chunks, target.memory[0]))
+                time = simulate(candidate, target, 70_001).timeline.time_ps
+                assert price.least <= time, (candidate.label, group)
+
+
+def test_without_folding_every_message_is_simulated_and_the_answer_is_the_same() -> None:
+    target = chip(network("ring", links=2))
+    folded, every = (
+        choose(target, "all_reduce", 64 * MIB, 512, fold=fold) for fold in (True, False)
+    )
+    assert every.candidate.label == folded.candidate.label
+    assert every.timeline.time_ps == folded.timeline.time_ps
+    assert every.timeline.steps > 512 * 1022 > 100 * folded.timeline.steps
+    switch = chip(network("switch", links=1))
+    assert command(switch, "broadcast", 4096, 6) == command(
+        switch, "broadcast", 4096, 6, fold=False
+    )
 
 
 def test_library_of_the_chip_restricts_the_default_and_not_the_search() -> None:
