@@ -43,6 +43,8 @@ def time_after(launch: tuple[BoundKernel, Tiling], base: tuple[Target, int], tar
         return time_ps(kernel, tiling, target)
     if target.vector is not old.vector and "vector" in used:
         return time_ps(kernel, tiling, target)
+    if kernel.running:  # no launch of its own
+        return known_ps
     return known_ps + launch_ps(target) - launch_ps(old)
 
 

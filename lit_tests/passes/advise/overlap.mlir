@@ -3,38 +3,38 @@
 
 #one = affine_map<(i) -> (i)>
 #how = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>
-#large = #iree_cpu.lowering_config<distribution = [16384], cache_parallel = [2048], vector_common_parallel = [4]>
-#small = #iree_cpu.lowering_config<distribution = [16384], cache_parallel = [1024], vector_common_parallel = [4]>
+#large = #iree_cpu.lowering_config<distribution = [65536], cache_parallel = [2048], vector_common_parallel = [4]>
+#small = #iree_cpu.lowering_config<distribution = [65536], cache_parallel = [1024], vector_common_parallel = [4]>
 
 // 8 KiB in and 8 KiB out fill the scratchpad: loads, two exponentials and stores take turns.
-// CHECK: elementwise 16384 f32 on tiny {{.*}} a second buffer: tile [1024] instead of the pinned tile [2048], which leaves room for a single buffer
+// CHECK: elementwise 65536 f32 on tiny {{.*}} a second buffer: tile [1024] instead of the pinned tile [2048], which leaves room for a single buffer
 // On a scratchpad with room for all of it nothing is left but what another machine would change.
-// HIGH: elementwise 16384 f32 on tpu_v6e {{.*}} with a practically free {{.*}} as fast: no change of the program gives that
-func.func @single(%x: tensor<16384xf32>) -> tensor<16384xf32> {
-  %empty = tensor.empty() : tensor<16384xf32>
+// HIGH: elementwise 65536 f32 on tpu_v6e {{.*}} with a practically free {{.*}} as fast: no change of the program gives that
+func.func @single(%x: tensor<65536xf32>) -> tensor<65536xf32> {
+  %empty = tensor.empty() : tensor<65536xf32>
   %0 = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
-    ins(%x : tensor<16384xf32>) outs(%empty : tensor<16384xf32>)
+    ins(%x : tensor<65536xf32>) outs(%empty : tensor<65536xf32>)
     attrs = {compilation_info = #iree_codegen.compilation_info<lowering_config = #large, translation_info = #how>} {
   ^bb0(%a: f32, %out: f32):
     %1 = math.exp %a : f32
     %2 = math.exp %1 : f32
     linalg.yield %2 : f32
-  } -> tensor<16384xf32>
-  return %0 : tensor<16384xf32>
+  } -> tensor<65536xf32>
+  return %0 : tensor<65536xf32>
 }
 
 // Tiles half as large have a second buffer: quiet.
-func.func @double(%x: tensor<16384xf32>) -> tensor<16384xf32> {
-  %empty = tensor.empty() : tensor<16384xf32>
+func.func @double(%x: tensor<65536xf32>) -> tensor<65536xf32> {
+  %empty = tensor.empty() : tensor<65536xf32>
   %0 = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
-    ins(%x : tensor<16384xf32>) outs(%empty : tensor<16384xf32>)
+    ins(%x : tensor<65536xf32>) outs(%empty : tensor<65536xf32>)
     attrs = {compilation_info = #iree_codegen.compilation_info<lowering_config = #small, translation_info = #how>} {
   ^bb0(%a: f32, %out: f32):
     %1 = math.exp %a : f32
     %2 = math.exp %1 : f32
     linalg.yield %2 : f32
-  } -> tensor<16384xf32>
-  return %0 : tensor<16384xf32>
+  } -> tensor<65536xf32>
+  return %0 : tensor<65536xf32>
 }
 
 // Three passes over rows of 8 KiB in small tiles: two in flight do not cover what a load takes.

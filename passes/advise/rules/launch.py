@@ -22,7 +22,6 @@ from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.rules.standalone_copy import only_moves
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.units.launch import launch_ps
 
 NAME = "launch"
 CATEGORY = "xpu-shark.tiling"
@@ -30,7 +29,7 @@ MOST_TOGETHER = 64  # results in one launch, at most: beyond, latency is what a 
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
-    launch = launch_ps(target)
+    launch = run.bounds.least_ps["launch"]
     return launch if run.bounds.serial_ps < 2 * launch else 0
 
 
@@ -70,7 +69,7 @@ def _count(case: Case) -> str:
 
 def _together(case: Case) -> int:
     """The least power of two of results whose work takes as long as one launch."""
-    launch = launch_ps(case.target)
+    launch = case.run.bounds.least_ps["launch"]
     work = max(case.run.time_ps - launch, 1)
     together = 2
     while together * work < launch and together < MOST_TOGETHER:

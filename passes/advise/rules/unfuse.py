@@ -25,14 +25,13 @@ from xpu_shark.simulator.bind import Axis, BoundKernel, BoundNest
 from xpu_shark.simulator.estimate import estimate
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.units.launch import launch_ps
 
 NAME = "unfuse"
 CATEGORY = "xpu-shark.fusion"
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
-    return max(0, above_bound_ps(run) - launch_ps(target))
+    return max(0, above_bound_ps(run) - run.bounds.least_ps["launch"])
 
 
 def propose(case: Case) -> Iterator[Proposal]:
