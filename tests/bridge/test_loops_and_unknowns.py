@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
@@ -87,6 +88,55 @@ def test_a_trip_count_that_is_data_is_a_symbol_of_the_kernel(read: Read) -> None
     with pytest.raises(UnboundError, match=r"no value for f\.trip"):
         flops(bind(kernel, {}))
     assert flops(bind(kernel, {"f.trip": 5})) == 5 * 64
+
+
+RAGGED = """
+func.func @f(%x: tensor<4x16xf32>, %lengths: tensor<4xi32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4xf32>
+  %sums = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %empty) -> (tensor<4xf32>) {
+    %n = tensor.extract %lengths[%i] : tensor<4xi32>
+    %end = arith.index_cast %n : i32 to index
+    %sum = scf.for %j = %c0 to %end step %c1 iter_args(%s = %zero) -> (f32) {
+      %v = tensor.extract %x[%i, %j] : tensor<4x16xf32>
+      %t = arith.addf %s, %v : f32
+      scf.yield %t : f32
+    }
+    %next = tensor.insert %sum into %acc[%i] : tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  }
+  return %sums : tensor<4xf32>
+}"""
+
+
+def test_numbers_that_a_loop_carries_are_work_of_each_of_its_turns(read: Read) -> None:
+    kernel = read(RAGGED)
+    assert kernel.state == "modelled"
+    # lengths 8, 0, 16 and 3: the loop turns 27 times in 4 entries, an addition each
+    assert flops(bind(kernel, {"f.trip2": Fraction(27, 4)})) == 27
+
+
+LENGTH = """
+func.func @f(%x: tensor<16xf32>, %n: tensor<i32>) -> tensor<f32> {
+  %length = tensor.extract %n[] : tensor<i32>
+  %end = arith.index_cast %length : i32 to index
+  %part = tensor.extract_slice %x[0] [%end] [1] : tensor<16xf32> to tensor<?xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<f32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+  %sum = linalg.reduce { arith.addf } ins(%part : tensor<?xf32>) outs(%fill : tensor<f32>)
+    dimensions = [0]
+  return %sum : tensor<f32>
+}"""
+
+
+def test_a_length_that_is_read_from_a_tensor_is_a_symbol_of_the_kernel(read: Read) -> None:
+    kernel = read(LENGTH)
+    assert kernel.state == "modelled"
+    assert flops(bind(kernel, {"f.trip": 5})) == 5
 
 
 def test_loops_over_single_elements_are_one_nest(read: Read) -> None:

@@ -133,6 +133,34 @@ module {
           }
           return
         }
+
+        // What is a trip count of the workload stands in the plan with its number: turns of a loop,
+        // how often a branch is taken, and a length that no loop here hangs on.
+        // CHECK-LABEL: func.func @trips
+        // CHECK-SAME: {\22type\22:\22value\22,\22site\22:0,\22trip\22:3}
+        // CHECK-SAME: {\22type\22:\22if\22,{{.*}}\22trip\22:2}
+        // CHECK-SAME: {\22type\22:\22for\22,{{.*}}\22trip\22:1}
+        // CHECK: %[[N:[0-9a-z_]+]] = memref.load
+        // CHECK-NEXT: hal.instrument.value[{{.*}}] 0 : i8 = %[[N]] : i32
+        func.func @trips() attributes {xpu.plan = "{\22name\22:\22trips\22}"} {
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %c2 = arith.constant 2 : index
+          %site = hal.interface.constant.load layout(#layout) ordinal(0) : i32
+          %ring = hal.interface.binding.subspan layout(#layout) binding(0) offset(%c0) : memref<1052672xi8>
+          %lengths = hal.interface.binding.subspan layout(#layout) binding(1) offset(%c0) : memref<8xi32>
+          %key = hal.instrument.workgroup[%ring : memref<1052672xi8>] dispatch(%site) : index
+          %n = memref.load %lengths[%c0] : memref<8xi32> loc("xpu-shark.trip=3"("f.mlir":1:1))
+          %x = hal.interface.workgroup.id[0] : index
+          %first = arith.cmpi eq, %x, %c0 : index
+          scf.if %first {
+            func.call @work(%c1) : (index) -> ()
+          } loc(fused["f.mlir":2:1, "xpu-shark.trip=2"("f.mlir":3:1)])
+          scf.for %i = %c0 to %c2 step %c1 {
+            func.call @work(%i) : (index) -> ()
+          } loc("xpu-shark.trip=1"("f.mlir":4:1))
+          return
+        }
         func.func private @work(index)
       }
     }

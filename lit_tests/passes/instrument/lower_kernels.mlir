@@ -1,4 +1,5 @@
 // RUN: xpu-shark-opt %s --passes=xpu-lower-kernels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: xpu-shark-opt %s --passes=xpu-lower-kernels --split-input-file --verify-diagnostics --mlir-print-debuginfo | FileCheck %s --check-prefix=LOCATIONS
 
 // CHECK: translation_info<pipeline = #iree_codegen.no_pipeline>
 
@@ -107,6 +108,48 @@ module {
         // expected-error @below {{failed to build pass pipeline}}
         // expected-remark @below {{wrong: loops have no probes: lowering failed}}
         func.func @wrong() attributes {translation_info = #info, xpu.plan = "{\22name\22:\22wrong\22}"} {
+          return
+        }
+      }
+    }
+  }
+}
+
+// -----
+
+// A length that is read from a tensor is a trip count of the kernel's workload. Its number stays
+// with it: the load that it becomes has it in its location.
+#layout2 = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>
+#target = #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64", {target_triple = "x86_64-unknown-unknown-eabi-elf", native_vector_size = 16 : i64}>
+#info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<Default>>
+#row = affine_map<(d0) -> (d0)>
+#sum = affine_map<(d0) -> ()>
+module {
+  hal.executable private @ex {
+    hal.executable.variant public @cpu target(#target) {
+      builtin.module {
+        // LOCATIONS-LABEL: func.func @ragged()
+        // LOCATIONS: memref.load {{.*}} loc(#[[NAMED:loc[0-9]*]])
+        // LOCATIONS: #[[NAMED]] = loc("xpu-shark.trip=1"(
+        func.func @ragged() attributes {translation_info = #info, xpu.plan = "{\22name\22:\22ragged\22}"} {
+          %c0 = arith.constant 0 : index
+          %zero = arith.constant 0.0 : f32
+          %x = hal.interface.binding.subspan layout(#layout2) binding(0) offset(%c0) : !iree_tensor_ext.dispatch.tensor<readonly:tensor<16xf32>>
+          %n = hal.interface.binding.subspan layout(#layout2) binding(1) offset(%c0) : !iree_tensor_ext.dispatch.tensor<readonly:tensor<1xi32>>
+          %out = hal.interface.binding.subspan layout(#layout2) binding(2) offset(%c0) : !iree_tensor_ext.dispatch.tensor<writeonly:tensor<f32>>
+          %0 = iree_tensor_ext.dispatch.tensor.load %x, offsets = [0], sizes = [16], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<16xf32>> -> tensor<16xf32>
+          %1 = iree_tensor_ext.dispatch.tensor.load %n, offsets = [0], sizes = [1], strides = [1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<1xi32>> -> tensor<1xi32>
+          %length = tensor.extract %1[%c0] : tensor<1xi32>
+          %end = arith.index_cast %length : i32 to index
+          %part = tensor.extract_slice %0[0] [%end] [1] : tensor<16xf32> to tensor<?xf32>
+          %empty = tensor.empty() : tensor<f32>
+          %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+          %sum = linalg.generic {indexing_maps = [#row, #sum], iterator_types = ["reduction"]} ins(%part : tensor<?xf32>) outs(%fill : tensor<f32>) {
+          ^bb0(%a: f32, %b: f32):
+            %s = arith.addf %a, %b : f32
+            linalg.yield %s : f32
+          } -> tensor<f32>
+          iree_tensor_ext.dispatch.tensor.store %sum, %out, offsets = [], sizes = [], strides = [] : tensor<f32> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<f32>>
           return
         }
       }
