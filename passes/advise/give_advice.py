@@ -91,11 +91,12 @@ def _findings(
     retiled: dict[str, int] = {}  # the finding about tiles, and the time that it leads to
     found: dict[str, Finding] = {}
     for rule in sorted(rules, key=RULES.index):
-        for proposal in rule.propose(case):
+        for number, proposal in enumerate(rule.propose(case)):
             proof = prove(case, proposal, least)
             if proof is None:
                 continue
-            finding = _finding(case, rule, proposal, proof, function)
+            name = f"{rule.name}{number + 1 if number else ''}:{_identity(dispatch)}"
+            finding = _finding(name, case, rule, proposal, proof, function)
             if proposal.only_retiles(case):
                 if any(proof.after_ps * MIN_GAIN > time for time in retiled.values()):
                     continue
@@ -119,13 +120,13 @@ def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
 
 
 def _finding(
-    case: Case, rule: Rule, proposal: Proposal, proof: Proof, function: Function
+    name: str, case: Case, rule: Rule, proposal: Proposal, proof: Proof, function: Function
 ) -> Finding:
     dispatch, run = case.dispatch, case.run
     saved = (run.time_ps - proof.after_ps) * dispatch.launches
     certain = proof.state == "active" or proposal.confidence == HYPOTHETICAL
     return Finding(
-        id=f"{rule.name}:{_identity(dispatch)}",
+        id=name,
         rule=rule.name,
         category=rule.category,
         function=function.name,

@@ -200,11 +200,13 @@ def advice(
         return f"{item.name} on {target}: advice needs a time{left_out}"
     if not found:
         return f"{item.name} on {target}: no findings{left_out}"
-    active = sum(each.state == "active" for each in found)
+    real = [each for each in found if each.confidence != "hypothetical"]
+    active = sum(each.state == "active" for each in real)
+    others = f", {len(found) - len(real)} about another machine" if len(real) < len(found) else ""
     whole = item.time_ps or 1
     return (
-        f"{item.name} on {target}: {_count(active, 'suggestion')} and {len(found) - active} that "
-        "depend on uncertain constants; "
+        f"{item.name} on {target}: {_count(active, 'suggestion')} and "
+        f"{len(real) - active} that depend on uncertain constants{others}; "
         f"the best of each dispatch together save {time(saved)}, {percent(saved / whole)}: "
         f"{whole / max(whole - saved, 1):.2f}x{left_out}"
     )

@@ -180,7 +180,7 @@ def test_a_batch_of_what_shares_nothing_moves_every_byte() -> None:
 def test_results_are_counted_where_somebody_said_how_many_a_call_gives() -> None:
     small = replace(case(elementwise(7), "mi300x"), results=4)
     [proposal] = launch.propose(small)
-    assert "0.25 for each of 4 results" in proposal.condition
+    assert "0.25 for each result" in proposal.condition
     proof = prove(small, proposal)
     assert proof is not None
     # What one result takes is its share of the batch.

@@ -64,7 +64,7 @@ def _count(case: Case) -> str:
     trips = f" for each trip of {', '.join(case.dispatch.per)}" if case.dispatch.per else ""
     if results is None:
         return f"{launches} in a call{trips}"
-    return f"{launches / results:.3g} for each of {results} results{trips}"
+    return f"{launches / results:.3g} for each result{trips}"
 
 
 def _together(case: Case) -> int:
