@@ -185,7 +185,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=_steps, default=list(STEPS), help=", ".join(STEPS))
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--verbose", action="store_true", help="a line a dispatch")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 if __name__ == "__main__":

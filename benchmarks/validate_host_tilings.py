@@ -13,6 +13,7 @@ import argparse
 import itertools
 import json
 import random
+import re
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -130,53 +131,53 @@ def _inputs(operation: Operation) -> tuple[str, str]:
 
 
 def _compile(operation: Operation, work: Path) -> None:
-    """One module a tiling: one that IREE refuses is left out and said."""
-    for number, config in enumerate(_choices(operation)):
-        path = work / f"{operation.name}.{number}.mlir"
-        path.write_text(_function(operation, number, config))
+    """One module of all tilings; those that IREE refuses are left out and said."""
+    left = list(enumerate(_choices(operation)))
+    while left:
+        path = work / f"{operation.name}.mlir"
+        path.write_text("\n".join(_function(operation, *choice) for choice in left))
         module = str(path.with_suffix(".vmfb"))
         child = run([IREE_COMPILE, str(path), *CPU_FLAGS, "-o", module])
-        if child.code:
-            print(f"{operation.name} {number}: refused: {child.stderr[:160]!r}", flush=True)
+        if not child.code:
+            return
+        refused = {int(number) for number in re.findall(r"\bt(\d+)_dispatch", child.stderr)}
+        print(f"{operation.name}: IREE refuses {sorted(refused) or child.stderr[:300]}", flush=True)
+        left = [choice for choice in left if choice[0] not in refused] if refused else []
 
 
 def _record(operation: Operation, work: Path) -> None:
+    module = work / f"{operation.name}.vmfb"
     times: dict[int, float] = {}
-    for number in range(COUNT):
-        module = work / f"{operation.name}.{number}.vmfb"
-        if module.exists():
-            run_ = capture.Run(
-                module=str(module),
-                function=f"t{number}",
-                inputs=_inputs(operation),
-                devices=("local-task",),
-                warmup=WARMUP,
-                iterations=CALLS,
-            )
-            try:
-                trace = capture.capture(run_, "")
-            except TraceError as problem:
-                print(f"{operation.name} {number}: {problem}", flush=True)
-                continue
-            durations = trace.launches.duration_ns.tolist()
-            kinds = [trace.kinds[kind].what for kind in trace.launches.kind.tolist()]
-            found = [d for d, what in zip(durations, kinds, strict=True) if what == "dispatch"]
-            times[number] = median(found) / 1e3
+    for number in map(int, re.findall(r"@t(\d+)\(", module.with_suffix(".mlir").read_text())):
+        call = capture.Run(
+            module=str(module),
+            function=f"t{number}",
+            inputs=_inputs(operation),
+            devices=("local-task",),
+            warmup=WARMUP,
+            iterations=CALLS,
+        )
+        try:
+            trace = capture.capture(call, "")
+        except TraceError as problem:
+            print(f"{operation.name} t{number}: {problem}", flush=True)
+            continue
+        kinds = [trace.kinds[kind].what for kind in trace.launches.kind.tolist()]
+        durations = zip(trace.launches.duration_ns.tolist(), kinds, strict=True)
+        times[number] = median(time for time, what in durations if what == "dispatch") / 1e3
     (work / f"{operation.name}.json").write_text(json.dumps(times))
 
 
 def _compare(operation: Operation, work: Path, target: str) -> str:
     measured = json.loads((work / f"{operation.name}.json").read_text())
-    pairs = []
-    for number, time in measured.items():
-        source = str(work / f"{operation.name}.{number}.mlir")
-        flags = (f"--xpu-target={target}", "--xpu-effort=low", "--format=jsonl")
-        child = run([XPU_SHARK, "simulate", source, *CPU_FLAGS, *flags])
-        records = [json.loads(line) for line in child.stdout.decode().splitlines()]
-        dispatch = next(record for record in records if record["type"] == "dispatch")
-        pairs.append((dispatch["time_ns"] / 1e3, time))
+    source = str(work / f"{operation.name}.mlir")
+    flags = (f"--xpu-target={target}", "--xpu-effort=low", "--format=jsonl")
+    child = run([XPU_SHARK, "simulate", source, *CPU_FLAGS, *flags])
+    records = [json.loads(line) for line in child.stdout.decode().splitlines()]
+    simulated = {r["function"]: r["time_ns"] for r in records if r["type"] == "dispatch"}
+    pairs = [(simulated[f"t{number}"] / 1e3, time) for number, time in measured.items()]
     chosen, best = min(pairs)[1], min(time for _, time in pairs)
-    error = median(abs(simulated / time - 1) for simulated, time in pairs)
+    error = median(abs(guess / time - 1) for guess, time in pairs)
     return (
         f"{operation.name:<24}{len(pairs):>4} tilings, {best:.0f} to "
         f"{max(time for _, time in pairs):.0f} us measured, tau {kendall(pairs):.2f}, the best "
@@ -190,7 +191,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="operations to take, default all")
     parser.add_argument("--work", type=Path, help="keep modules and times here")
     parser.add_argument("--steps", type=_steps, default=list(STEPS), help=", ".join(STEPS))
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
     """Lines that each level delivers: those that the caches inside it miss and it has itself."""
     line = target.memory[-1].burst_bytes
     caches = [_cache(level, line) for level in target.memory]
-    crowded = touched(kernel, part.nest, part.access, part.loops, caches[-1]).sets == 1
+    crowded = touched(kernel, part.nest, part.access, part.loops, 0, caches[-1]).sets == 1
     beyond = 0
     for place in range(part.home, len(target.memory) - 1):
         level = target.memory[place]
@@ -99,9 +99,10 @@ def _kept(
 ) -> bool:
     """Whether what an earlier nest of the same workgroup touched is still near: the block that
     both work on takes at most half of the cache behind the nearest."""
-    block = [loop for loop in loops if not nest.parallel[loop.dim]]
+    order = sorted(loops, key=lambda loop: not nest.parallel[loop.dim])
+    depth = sum(nest.parallel[loop.dim] for loop in loops)
     cache = _cache(target.memory[-2], target.memory[-1].burst_bytes)
-    return 2 * touched(kernel, nest, access, block, cache).lines <= cache.lines
+    return 2 * touched(kernel, nest, access, order, depth, cache).lines <= cache.lines
 
 
 def _foreseen(
@@ -120,9 +121,8 @@ def _foreseen(
     moving = [loop.dim for loop in loops if loop.dim in dims and loop.trips > 1]
     if moving and moving[-1] not in last:
         return False
-    body = [Loop(loop.dim, loop.step, 1) for loop in loops[-len(nest.extents) :]]
     near = _cache(target.memory[-1], target.memory[-1].burst_bytes)
-    return fits(kernel, nest, access, body, near)
+    return fits(kernel, nest, access, loops, len(loops), near)
 
 
 def _loops(kernel: BoundKernel, nest: BoundNest, tiling: Tiling) -> tuple[Loop, ...]:

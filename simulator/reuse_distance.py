@@ -57,43 +57,57 @@ def misses(
 def _misses(
     kernel: BoundKernel, nest: BoundNest, access: Access, loops: tuple[Loop, ...], cache: Cache
 ) -> int:
-    depth = len(loops)
-    while depth and fits(kernel, nest, access, loops[depth - 1 :], cache):
-        depth -= 1
-    # One iteration of loop `depth - 1` fits, the loop does not: it misses its own lines once.
-    kept = max(0, depth - 1)
-    return touched(kernel, nest, access, loops[kept:], cache).lines * prod(
-        loop.trips for loop in loops[:kept]
-    )
+    kept = len(loops)
+    if fits(kernel, nest, access, loops, kept, cache):
+        while kept and fits(kernel, nest, access, loops, kept - 1, cache):
+            kept -= 1
+        # One iteration of the loop outside fits, the loop does not: it misses its lines once.
+        kept = max(0, kept - 1)
+    own = touched(kernel, nest, access, loops, kept, cache)
+    return own.lines * prod(loop.trips for loop in loops[:kept])
 
 
 def fits(
-    kernel: BoundKernel, nest: BoundNest, access: Access, loops: Sequence[Loop], cache: Cache
+    kernel: BoundKernel,
+    nest: BoundNest,
+    access: Access,
+    loops: Sequence[Loop],
+    depth: int,
+    cache: Cache,
 ) -> bool:
-    """Whether the lines of `access` stay in its sets beside what other operands bring there."""
-    own = touched(kernel, nest, access, loops, cache)
+    """Whether what `access` touches from loop `depth` inwards stays in its sets, beside what the
+    other operands bring there."""
+    own = touched(kernel, nest, access, loops, depth, cache)
     full = own.lines / (own.sets * cache.ways)
     others = {(a.tensor, a.map): a for a in (*nest.reads, *nest.writes)}
     del others[access.tensor, access.map]
     for other in others.values():
-        part = touched(kernel, nest, other, loops, cache)
+        part = touched(kernel, nest, other, loops, depth, cache)
         share = min(1.0, part.lines / (part.sets * cache.ways))
         full += share * min(1.0, part.sets / own.sets)
     return full <= 1
 
 
 def touched(
-    kernel: BoundKernel, nest: BoundNest, access: Access, loops: Sequence[Loop], cache: Cache
+    kernel: BoundKernel,
+    nest: BoundNest,
+    access: Access,
+    loops: Sequence[Loop],
+    depth: int,
+    cache: Cache,
 ) -> Lines:
-    """Lines of one run through `loops`."""
-    return _touched(kernel.tensors[access.tensor], access, spans(nest, loops), cache)
+    """Lines of one run through the loops from number `depth` inwards."""
+    return _touched(kernel.tensors[access.tensor], access, spans(nest, loops, depth), cache)
 
 
-def spans(nest: BoundNest, loops: Sequence[Loop]) -> tuple[int, ...]:
-    """Points along each loop dim of the nest that one run through `loops` covers."""
+def spans(nest: BoundNest, loops: Sequence[Loop], depth: int) -> tuple[int, ...]:
+    """Points along each loop dim of the nest that one run from loop `depth` inwards covers: a step
+    of the innermost loop over the dim, times the trips."""
     covered = [1] * len(nest.extents)
-    for loop in reversed(loops):
-        covered[loop.dim] = max(covered[loop.dim], loop.step) * loop.trips
+    for loop in loops:
+        covered[loop.dim] = loop.step
+    for loop in loops[depth:]:
+        covered[loop.dim] *= loop.trips
     return tuple(min(c, e) for c, e in zip(covered, nest.extents, strict=True))
 
 

@@ -24,6 +24,8 @@ STEADY: Final = 0.03  # how close the two quickest rounds are in the end
 NOISY: Final = 0.5  # spread of a kernel from which on its time says nothing
 MOST_NOISY: Final = 0.2  # share of such kernels from which on the machine is not fit
 BUDGET_S: Final = 80.0  # after which kernels get no more than two rounds
+PATIENCE_S: Final = 20.0  # with one kernel that is disturbed in every round
+PAUSE_S: Final = 0.5
 FLAGS: Final = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -91,12 +93,20 @@ def launches(trace: Trace) -> list[float]:
     return found
 
 
+class Clock:
+    """The time, and waiting."""
+
+    now = staticmethod(time.monotonic)
+    wait = staticmethod(time.sleep)
+
+
 def measure_all(
-    kernels: Sequence[Kernel], measure: Round, clock: Callable[[], float] = time.monotonic
+    kernels: Sequence[Kernel], measure: Round, clock: Clock | None = None
 ) -> dict[str, Timing]:
     """Times by name of the kernel. Raises `UsageError` where the machine is not quiet enough."""
-    end = clock() + BUDGET_S
-    found = {kernel.name: _steady(kernel, measure, lambda: clock() < end) for kernel in kernels}
+    clock = clock or Clock()
+    end = clock.now() + BUDGET_S
+    found = {kernel.name: _steady(kernel, measure, clock, end) for kernel in kernels}
     noisy = [name for name, timing in found.items() if timing.spread > NOISY]
     if len(noisy) > MOST_NOISY * len(found):
         worst = max(noisy, key=lambda name: found[name].spread)
@@ -108,21 +118,26 @@ def measure_all(
     return found
 
 
-def _steady(kernel: Kernel, measure: Round, time_left: Callable[[], bool]) -> Timing:
-    """Rounds until the two quickest agree."""
+def _steady(kernel: Kernel, measure: Round, clock: Clock, end: float) -> Timing:
+    """Rounds until the two quickest agree; disturbed ones do not count."""
     medians: list[float] = []
     everything: list[float] = []
-    for number in range(ROUNDS):
+    patience = clock.now() + PATIENCE_S
+    while len(medians) < ROUNDS:
         if times := measure(kernel):
             medians.append(median(times))
             everything += times
+        elif clock.now() > patience:
+            break
+        else:
+            clock.wait(PAUSE_S)
         best = sorted(medians)[:2]
-        if number and len(best) == 2 and (best[1] <= (1 + STEADY) * best[0] or not time_left()):
+        if len(best) == 2 and (best[1] <= (1 + STEADY) * best[0] or clock.now() > end):
             break
     if not medians:
         raise UsageError(
-            f"calibrate: other processes disturbed all {ROUNDS * CALLS} calls of {kernel.name}; "
-            "stop other work on this machine and try again"
+            f"calibrate: other processes disturbed {kernel.name} in every call for "
+            f"{PATIENCE_S:.0f} s; stop other work on this machine and try again"
         )
     return Timing(min(medians), median(everything) / min(medians) - 1)
 

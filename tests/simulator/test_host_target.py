@@ -1,0 +1,166 @@
+"""Kernels on a made-up CPU (`hosts.py`): 1 GHz, so that a cycle is 1000 ps; two cores."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.simulator.hosts import HOST, TABLES, changed
+from tests.simulator.kernels import elementwise, matmul
+from xpu_shark.compiler.calibrate import toml_text
+from xpu_shark.simulator import core_cost, lower_core
+from xpu_shark.simulator.bind import BoundKernel, bind
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.simulate import run_bound, simulate_kernel
+from xpu_shark.simulator.target import Target, TargetError, load
+from xpu_shark.simulator.workload import Kernel, TileLevel
+
+
+def tiled(kernel: Kernel, peeled: bool = True, **levels: tuple[int, ...]) -> Kernel:
+    """The kernel with tile sizes as llvm-cpu spells them; contractions have a level more."""
+    found = [TileLevel(name=name, sizes=sizes) for name, sizes in levels.items()]
+    if peeled and "distribution" in levels:
+        found.append(TileLevel(name="cache_parallel", sizes=levels["distribution"]))
+    nest = msgspec.structs.replace(kernel.nests[0], tiles=tuple(found))
+    return msgspec.structs.replace(kernel, nests=(nest,), backend="llvm-cpu")
+
+
+def product(m: int, n: int, k: int, **more: bool) -> BoundKernel:
+    return bind(
+        tiled(
+            matmul(m, n, k),
+            distribution=(8, 16, 0),
+            vector_common_parallel=(8, 8, 0),
+            vector_reduction=(0, 0, 8),
+            **more,  # type: ignore[arg-type]
+        ),
+        {},
+    )
+
+
+def cycles(kernel: BoundKernel, *extents: int, target: Target = HOST) -> float:
+    return core_cost.cycles(kernel, kernel.nests[0], target, extents)
+
+
+def test_a_product_takes_its_steps_on_the_busiest_port() -> None:
+    # 2 tiles of 8 x 8, 64 steps each, 8 multiply-adds of a cycle in a step.
+    assert cycles(product(8, 16, 64), 8, 16, 64) == 2 * 64 * 8
+
+
+def test_a_peeled_edge_fills_whole_vectors() -> None:
+    # 11 columns are 2 vectors.
+    assert cycles(product(8, 16, 64), 8, 11, 64) == pytest.approx(2 * 64 * 8)
+
+
+def test_a_product_that_does_not_divide_and_is_not_peeled_is_scalar() -> None:
+    kernel = product(8, 16, 64, peeled=False)
+    assert cycles(kernel, 8, 11, 64) == 8 * 11 * 64 * 5.0
+
+
+def test_a_masked_loop_pays_for_every_vector() -> None:
+    kernel = bind(tiled(elementwise(4, 64), peeled=False, vector_common_parallel=(1, 8)), {})
+    assert cycles(kernel, 4, 64) == 4 * 8 * 16.0  # exp, 16 cycles a vector
+    # 60 columns: 8 vectors a row, each masked, for 20 cycles more.
+    assert cycles(kernel, 4, 60) == pytest.approx(4 * 8 * (16.0 + 20.0))
+
+
+def test_narrow_types_are_computed_in_32_bits() -> None:
+    kernel = elementwise(4, 64, kind="add", element="bf16")
+    bound = bind(tiled(kernel, peeled=False, vector_common_parallel=(1, 8)), {})
+    assert cycles(bound, 4, 64) == 4 * 8 * (1.0 + 6.0)
+
+
+def test_a_nest_without_tiles_runs_point_by_point() -> None:
+    kernel = bind(elementwise(4, 64, kind="add"), {})
+    assert cycles(kernel, 4, 64) == 4 * 64 * (2.0 + 1.0)
+
+
+def test_two_cores_share_the_workgroups() -> None:
+    # 8 x 64 results of 64 steps in 4 workgroups of 2 tiles: 2 waves of 1024 cycles, if nothing
+    # has to be waited for, after a launch of 100 ns.
+    fast = [
+        msgspec.structs.replace(level, line_ns=0.0, set_line_ns=None, bytes_per_s=1e15)
+        for level in HOST.memory
+    ]
+    levels = tuple(msgspec.structs.replace(level, core_bytes_per_s=None) for level in fast)
+    quick = msgspec.structs.replace(HOST, memory=levels)
+    kernel, tiling = product(8, 64, 64), Tiling((8, 16, 64), (0, 1))
+    assert run_bound(kernel, tiling, quick).time_ps == 100_000 + 2 * 1024_000
+    # The second core sleeps for 1.1 us: one workgroup is done by then, the three others take
+    # two waves.
+    assert quick.core is not None
+    core = msgspec.structs.replace(quick.core, wake_ns=1100.0)
+    late = msgspec.structs.replace(quick, core=core)
+    assert run_bound(kernel, tiling, late).time_ps == 100_000 + 3 * 1024_000
+
+
+def test_foreseen_lines_take_bandwidth() -> None:
+    # 2^16 sums of f32: 256 KiB read and as much written, at 16 GB/s: 32.8 us. Four elements a ns
+    # and core would take 8.2 us.
+    kernel = tiled(
+        elementwise(1 << 16, kind="add"),
+        peeled=False,
+        distribution=(4096,),
+        vector_common_parallel=(8,),
+    )
+    run = simulate_kernel(kernel, {}, HOST)
+    assert run is not None
+    assert run.bytes["dram"] == 2 << 18
+    assert run.time_ps == pytest.approx((2 << 18) / 16e9 * 1e12, rel=0.01)
+    assert run.attribution.limit == "dram"
+
+
+def test_lines_that_a_stride_skips_to_are_waited_for() -> None:
+    # One row of 512 results: columns of B are 64 lines of 64 rows, in tiles of 8 columns. L1 has
+    # 16 lines, L2 64: of every line both halves come from L2, once it came from the last cache.
+    kernel = bind(
+        tiled(
+            matmul(1, 512, 64),
+            distribution=(1, 64, 0),
+            vector_common_parallel=(1, 8, 0),
+            vector_reduction=(0, 0, 8),
+        ),
+        {},
+    )
+    flow = lower_core.traffic(kernel, Tiling((1, 64, 64), (0, 1)), HOST)
+    assert flow.held_bytes["l3"] >= 64 * 32 * 64
+    assert flow.waits_ps >= 64 * 32 * 10_000
+
+
+def test_estimate_is_the_time_of_the_program() -> None:
+    kernel, tiling = product(64, 64, 64), Tiling((8, 16, 64), (0, 1))
+    time, _ = lower_core.estimate(kernel, tiling, changed(wake_ns=2500.0))
+    run = run_bound(kernel, tiling, changed(wake_ns=2500.0))
+    assert time == pytest.approx(run.time_ps, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("execution", "sequential", 'needs execution = "waves" and three levels'),
+        ("core.madd_cycles", {"f32": 1.0}, "core.madd_cycles needs an entry named default"),
+        ("memory.1.ways", None, "'l3' has no ways"),
+    ],
+)
+def test_tables_that_no_cpu_has_are_refused(
+    tmp_path: Path, key: str, value: object, problem: str
+) -> None:
+    tables: dict[str, object] = copy.deepcopy(TABLES)
+    place: object = tables
+    *path, last = key.split(".")
+    for step in path:
+        place = place[int(step)] if isinstance(place, list) else place[step]  # type: ignore[index]
+    assert isinstance(place, dict)
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    if key == "execution":
+        tables["cores"] = 1
+    file = tmp_path / "cpu.toml"
+    file.write_text(toml_text.write(tables, {}, "made up"))
+    with pytest.raises(TargetError, match=problem.replace("[", r"\[")):
+        load(str(file))

@@ -1,0 +1,69 @@
+"""Register tiles of a core with 8 lanes and 16 registers: a multiply-add takes a cycle a register,
+a load half a cycle, the result of a multiply-add is there after 4."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulator.hosts import HOST, changed
+from xpu_shark.simulator.units import core as unit
+from xpu_shark.simulator.units.core import Product
+
+CORE = HOST.core
+assert CORE is not None
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "cycles"),
+    [
+        (8, 8, 8.0),  # 8 registers of results; 9 loads take 4.5
+        (4, 16, 8.0),  # 4 x 2 registers
+        (1, 8, 4.0),  # one register: each step waits for the one before
+        (2, 4, 4.0),  # half a register is a whole one
+        (8, 9, 16.0),  # 9 columns are two registers a row
+    ],
+)
+def test_busiest_port_or_the_chain_rules(rows: int, columns: int, cycles: float) -> None:
+    step = Product(rows=rows, columns=columns)
+    assert unit.product_cycles(HOST, CORE, step, "f32", 32) == cycles
+
+
+def test_accumulators_past_the_registers_are_loaded_and_stored_again() -> None:
+    # 8 rows of 4 registers: 32 accumulators, 4 of the other operand, one broadcast, 16 registers:
+    # 21 come and go, so 8 + 4 + 2 * 21 loads and stores. Loads are made the slower port here.
+    slow = changed(load_cycles=1.0)
+    assert slow.core is not None
+    step = Product(rows=8, columns=32)
+    assert unit.product_cycles(slow, slow.core, step, "f32", 32) == 8 + 4 + 2 * 21
+
+
+def test_narrow_types_take_the_time_of_their_own_code() -> None:
+    step = Product(rows=8, columns=16)
+    assert unit.product_cycles(HOST, CORE, step, "bf16", 16) == 16 * 4.0
+    assert unit.product_cycles(HOST, CORE, step, "f16", 16) == 16 * 1.0  # the default
+
+
+def test_elements_out_of_lane_order_are_shuffled_or_fetched_first() -> None:
+    assert unit.product_cycles(HOST, CORE, Product(1, 8, swapped=8), "f32", 32) == 8 * 0.75
+    gathered = Product(1, 8, gathered=8)
+    assert unit.product_cycles(HOST, CORE, gathered, "f32", 32) == (1 + 1) * 0.5 + 8 * 3.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "cycles"),
+    [
+        ("add", 8, 1.0),  # 8 chains hide each other's latency of 3
+        ("add", 1, 3.0),
+        ("add", 2, 1.5),
+        ("max", 8, 2.0),
+    ],
+)
+def test_rows_in_flight_hide_the_latency_of_a_chain(kind: str, rows: int, cycles: float) -> None:
+    assert unit.fold_cycles(CORE, kind, rows) == cycles
+
+
+@pytest.mark.parametrize(("columns", "width", "registers"), [(8, 32, 1), (8, 16, 1), (8, 64, 2)])
+def test_narrow_results_take_a_lane_and_wide_ones_two(
+    columns: int, width: int, registers: int
+) -> None:
+    assert unit.vectors(HOST, columns, width) == registers
