@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str]) -> int:
     """A rule by name, or `ID` with the command line of the simulation that gave it."""
     from xpu_shark.passes.advise import fusion
+    from xpu_shark.passes.advise.communication import NETWORK_RULES
     from xpu_shark.passes.advise.rules import RULES
 
     if not argv:
         raise UsageError("explain needs a RULE, or the ID of a finding and the compile it is of")
     name, *rest = expand_response_files(argv)
-    texts = {rule.name: rule.explanation for rule in RULES} | {fusion.NAME: fusion.__doc__ or ""}
+    texts = {rule.name: rule.explanation for rule in RULES}
+    texts |= {rule.name: rule.explanation for rule in NETWORK_RULES}
+    texts[fusion.NAME] = fusion.__doc__ or ""
     if name in texts and not rest:
         print(texts[name].strip())
         return 0
@@ -76,6 +79,10 @@ def _print(finding: Finding, stream: TextIO) -> None:
             print(f"\n{title}{launch}", file=stream)
             for line in _run_lines(run):
                 print(f"  {line}", file=stream)
+    for title, plan in zip(("as it is", "as it could be"), finding.plans, strict=False):
+        print(f"\n{title}", file=stream)
+        for line in plan:
+            print(f"  {line}", file=stream)
 
 
 def _run_lines(run: KernelRun) -> Iterator[str]:

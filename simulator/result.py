@@ -95,7 +95,9 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     `speedup` is of one launch; `speedup_low` and `speedup_high` are its extremes while each
     uncertain constant of the target moves over its range. A finding whose sign changes there is
-    `indeterminate`, and `depends_on` names those constants. `saved_ps` counts all launches; `share` is of the function's time.
+    `indeterminate`, and `depends_on` names those constants. `saved_ps` counts all launches; `share`
+    is of the function's time. A finding about collectives says in `what` which, and in `plans`
+    when every command runs, before and after; it has no `before` and `after`.
     """
 
     id: str
@@ -118,6 +120,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     confidence: str
     before: tuple[KernelRun, ...]
     after: tuple[KernelRun, ...]
+    what: str = ""
+    plans: tuple[tuple[str, ...], ...] = ()
 
 
 class Report(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 from iree.compiler import ir
 
+from xpu_shark.passes.advise import communication
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
 from xpu_shark.passes.advise.neighbours import neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
@@ -44,6 +45,7 @@ class GiveAdvice(ModulePass):
             for function in report.functions
             for finding in self._function(function, report, analysis)
         ]
+        findings += communication.findings(report, analysis)
         if analysis.effort == "high":
             findings += analysis.more_findings(analysis)
         findings.sort(key=lambda finding: (-finding.saved_ps, finding.id))

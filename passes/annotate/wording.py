@@ -170,7 +170,7 @@ def function(item: Function, distinct: int, items: Sequence[Command], target: st
 
 def finding(item: Finding, target: str) -> str:
     """The line of one suggestion."""
-    what = " and ".join(dict.fromkeys(run.what for run in item.before))
+    what = item.what or " and ".join(dict.fromkeys(run.what for run in item.before))
     gain = f"{item.speedup:.2f}x ({item.speedup_low:.2f} to {item.speedup_high:.2f})"
     if item.state == "indeterminate":
         constants = ", ".join(item.depends_on)

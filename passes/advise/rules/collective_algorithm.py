@@ -15,7 +15,6 @@ from collections.abc import Iterator
 
 from xpu_shark.passes.advise.network_case import Change, NetworkCase
 from xpu_shark.passes.advise.plan import serial
-from xpu_shark.simulator.workload import Collective
 
 NAME = "collective_algorithm"
 CATEGORY = "xpu-shark.collective"
@@ -24,11 +23,9 @@ CATEGORY = "xpu-shark.collective"
 def propose(case: NetworkCase) -> Iterator[Change]:
     """Where the library is limited to some."""
     network = case.target.network
-    seen: set[Collective] = set()
     for number, item in case.collectives.items():
-        if network is None or item.kind not in network.algorithms or item in seen:
+        if network is None or item.kind not in network.algorithms:
             continue
-        seen.add(item)
         now, best = case.works[number], case.simulator.command(item, library=False)
         if best is None or best.algorithm == now.algorithm:
             continue

@@ -17,7 +17,7 @@ import msgspec
 
 from xpu_shark.passes.advise.network_case import Change, NetworkCase
 from xpu_shark.passes.advise.plan import serial
-from xpu_shark.simulator.workload import Collective, Move
+from xpu_shark.simulator.workload import Move
 
 NAME = "combine_collectives"
 CATEGORY = "xpu-shark.collective"
@@ -43,16 +43,15 @@ def propose(case: NetworkCase) -> Iterator[Change]:
 
 
 def _one(case: NetworkCase, steps: list[int]) -> Change:
-    items = [case.collectives[number] for number in steps]
-    total = sum(int(item.bytes) for item in items)  # type: ignore[arg-type]
-    first = items[0]
-    one = case.simulator.command(msgspec.structs.replace(first, bytes=total, spans=()))
+    sizes = [case.payload(number) for number in steps]
+    first, total = case.collectives[steps[0]], sum(sizes)
+    one = case.simulator.command(msgspec.structs.replace(first, bytes=total))
     copy = case.simulator.command(Move(kind="copy", bytes=total))
     assert one is not None
     assert copy is not None
-    count = f"{len(steps)} {first.kind}s of {_sizes(items)} {first.element}"
+    size = f"{sizes[0]} B" if len({*sizes}) == 1 else f"{min(sizes)} to {max(sizes)} B"
     return Change(
-        what=count,
+        what=f"{len(steps)} times {first.kind} of {size} {first.element}",
         condition=f"{len(steps)} that do not depend on each other, nearly all latency",
         suggestion=f"one {first.kind} of {total} B, their bytes side by side",
         confidence="high",
@@ -60,8 +59,3 @@ def _one(case: NetworkCase, steps: list[int]) -> Change:
         before=serial(case.works[number] for number in steps),
         after=serial((copy, one, copy)),
     )
-
-
-def _sizes(items: list[Collective]) -> str:
-    sizes = sorted({int(item.bytes) for item in items})  # type: ignore[arg-type]
-    return f"{sizes[0]} B" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} B"
