@@ -178,9 +178,10 @@ def _marked(trace: Trace, periods: Sequence[Period]) -> Trace:
             periods, int(start[timed].min()), int((start + duration)[timed].max())
         )
         found.append(msgspec.structs.replace(each, contended=bad))
-    count = sum(each.contended for each in found)
+    calls = [each for each in found if each.function != SETUP]
+    count = sum(each.contended for each in calls)
     worst = max((period.others for period in periods), default=0.0)
     why = f"other processes used up to {worst:.0%} of the machine, or it was held back"
-    loss = Loss(cause="contention", unit="calls' times", lost=count, total=len(found), why=why)
+    loss = Loss(cause="contention", unit="calls' times", lost=count, total=len(calls), why=why)
     losses = (*trace.losses, loss) if count else trace.losses
     return replace(trace, iterations=tuple(found), losses=losses)

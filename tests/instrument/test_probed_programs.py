@@ -35,6 +35,7 @@ CASES = [
     ("dynamic_mlp.mlir", ROWS, 1),
     ("two_tile_dims.mlir", ("197x32xf32=1", "32x192xf32=1"), 1),
     ("ragged_sums.mlir", RAGGED, 2),
+    ("trace/ragged_calls.mlir", (RAGGED[0], "3x4xi32=8 0 16 3 1 1 1 1 2 2 2 2"), 1),
     ("folded_weights.mlir", ("4x8xf32=1",), 1),
 ]
 
