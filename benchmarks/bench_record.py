@@ -3,12 +3,14 @@
     python benchmarks/bench_record.py [--runs=7] [--seconds=0.5] [--device=local-task] [FILE ...]
 
 For each program, plain runs of IREE's benchmark runner and runs with profile and replay capture
-alternate, each of as many calls as fill the seconds; `overhead` is how much longer the median call
-takes with them by the clock of the runner, `cpu` how much more CPU time of its threads, which a busy
-machine disturbs less. `spread` is half the quartile range of the plain runs' CPU time: a difference
-below it says nothing. Then the program is recorded and replayed: `recorded` launches are in the
-trace, `shown` ones on the simulated timeline, `timed` of them with a simulated time, of `B/launch`
-bytes each in the file. With --runs=0 only that is done. Exit code 1 if a launch is not shown.
+take turns, each of as many calls as fill the seconds. `overhead` is how much longer the median call
+takes with them by the clock of the runner, `cpu` how much more CPU time of its threads, which a
+busy machine disturbs less, and `us/launch` that time by launch: what recording costs, best told
+where launches are short. `spread` is half the quartile range of the plain runs' CPU time: an
+overhead below it says nothing. Then the program is recorded and replayed: `recorded` launches are
+in the trace, `shown` ones on the simulated timeline, `timed` of them with a simulated time, of
+`B/launch` bytes each in the file. With --runs=0 only that is done. Exit code 1 if a launch is not
+shown.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class Program:
 
 def main() -> int:
     args = _arguments()
-    columns = ("plain ms", "ours ms", "overhead", "cpu", "spread")
+    columns = ("plain ms", "ours ms", "overhead", "cpu", "us/launch", "spread")
     columns += ("recorded", "shown", "timed", "B/launch")
     print(f"{'file':<48}" + "".join(f"{name:>10}" for name in columns))
     wrong = 0
@@ -80,7 +82,7 @@ def _measure(each: Program, args: argparse.Namespace, folder: Path) -> int:
         files = [f"--device_profiling_output={folder}/p", f"--device_replay_output={folder}/r"]
         ours.append(_times_ms(run, [f"--device_profiling_mode={capture.LOCAL}", *files]))
     recorded, shown, timed, size = _back(each, replace(run, iterations=2), folder)
-    times = "".join(_columns(plain, ours))
+    times = "".join(_columns(plain, ours, recorded / 2))
     numbers = f"{recorded:>10}{shown:>10}{timed:>10}{size / max(recorded, 1):>10.1f}"
     print(f"{each.path.name:<48}{times}{numbers}", flush=True)
     return int(recorded != shown or not recorded)
@@ -89,14 +91,15 @@ def _measure(each: Program, args: argparse.Namespace, folder: Path) -> int:
 Times = tuple[float, float]
 
 
-def _columns(plain: list[Times], ours: list[Times]) -> Iterator[str]:
-    """Median wall times, and how much more wall and CPU time ours takes."""
+def _columns(plain: list[Times], ours: list[Times], launches: float) -> Iterator[str]:
+    """Median wall times, and what ours takes more for a call of `launches`."""
     if not plain:
-        yield " " * 50
+        yield " " * 60
         return
     sides = [[median(times[n] for times in side) for side in (plain, ours)] for n in (0, 1)]
     yield "".join(f"{time:>10.3f}" for time in sides[0])
     yield "".join(f"{b / a - 1:>10.1%}" for a, b in sides)
+    yield f"{(sides[1][1] - sides[1][0]) * 1000 / launches:>10.1f}"
     low, middle, high = quantiles([cpu for _, cpu in plain], n=4) if len(plain) > 1 else (0, 1, 0)
     yield f"{(high - low) / 2 / middle:>10.1%}"
 
