@@ -17,7 +17,7 @@ from xpu_shark.passes.bridge.sizes import Leaf, Size, SizeReader, is_unknown
 from xpu_shark.passes.bridge.tile_sizes import read_tiles
 from xpu_shark.passes.bridge.views import View
 from xpu_shark.simulator.element_type import bits
-from xpu_shark.simulator.symbolic import product, symbol
+from xpu_shark.simulator.symbolic import Expr, product, symbol, symbols
 from xpu_shark.simulator.workload import (
     Access,
     Contraction,
@@ -45,7 +45,8 @@ class KernelBuilder:
         self.name = name
         self._walk = walk
         own: dict[str, Leaf] = {"tensor.dim": self._dim, "memref.dim": self._dim}
-        own["tensor.extract"] = lambda _, value: self.trip_symbol(value.owner.operation)
+        for name in ("tensor.extract", "memref.load"):
+            own[name] = lambda _, value: self.trip_symbol(value.owner.operation)
         self.sizes = SizeReader({**leaves, **own})
         self.tensors: list[Tensor] = []
         self.nests: list[Nest] = []
@@ -60,6 +61,7 @@ class KernelBuilder:
         self._turning: dict[Buffer, tuple[Buffer, Step]] = {}
         self._pending: list[Access] = []
         self.trip_names: dict[ir.Operation, str] = {}
+        self.equal: dict[str, Size] = {}  # symbols of data that are another size as well
 
     def shape(self, value: ir.Value) -> tuple[Size, ...]:
         """Extents of a tensor or memref value."""
@@ -260,6 +262,13 @@ class KernelBuilder:
     def is_data(self, name: str) -> bool:
         """Whether a symbol's value depends on what the arrays hold, or is not understood."""
         return is_unknown(name) or name.startswith(f"{self.name}.trip")
+
+    def equate(self, one: Size, other: Size) -> None:
+        """Two sizes that are the same number: what data says is what the other one says."""
+        for data, known in ((one, other), (other, one)):
+            if isinstance(data, Expr) and data.op == "symbol" and self.is_data(str(data)):
+                if not any(map(self.is_data, symbols(known))):
+                    self.equal[str(data)] = known
 
     def rename(self, old: int, new: int) -> None:
         """Everything that is tensor `old` becomes tensor `new`."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
 import msgspec
 from iree.compiler import ir
 
@@ -10,8 +13,10 @@ from xpu_shark.passes.bridge.kernel_builder import KernelBuilder
 from xpu_shark.passes.bridge.ops.buffers import read_arguments
 from xpu_shark.passes.bridge.read_block import describe_fault, read_block
 from xpu_shark.passes.bridge.sizes import Size, SizeReader, is_unknown
-from xpu_shark.simulator.symbolic import symbol, symbols
-from xpu_shark.simulator.workload import Access, Kernel, Nest, State, Tensor
+from xpu_shark.simulator.symbolic import Expr, substitute, symbol, symbols
+from xpu_shark.simulator.workload import Access, Dim, Kernel, Nest, State, Tensor
+
+_Item = TypeVar("_Item", Tensor, Nest, Dim)
 
 
 def read_kernel(func_op: ir.Operation, *, name: str, backend: str, location: str) -> Kernel:
@@ -55,6 +60,9 @@ def _read(
     try:
         _read_function(builder, func_op.operation)
         tensors, nests = _used(builder)
+        if builder.equal:
+            tensors = tuple(_settled(tensor, builder.equal) for tensor in tensors)
+            nests = tuple(_settled(nest, builder.equal) for nest in nests)
     except Unreadable as error:
         builder.lost.append(str(error))
     except Exception as error:  # a fault of ours must not end the user's build; it is reported
@@ -89,6 +97,20 @@ def _verdict(
     if not problems:
         return "modelled", ""
     return "unmodelled" if builder.lost else "partial", "; ".join(problems)
+
+
+def _settled(item: _Item, equal: Mapping[str, Size]) -> _Item:
+    """`item` with sizes that data says replaced by those that equal them."""
+    values = {field: getattr(item, field) for field in item.__struct_fields__}
+    return type(item)(**{field: _replaced(value, equal) for field, value in values.items()})
+
+
+def _replaced(value: Any, equal: Mapping[str, Size]) -> Any:  # noqa: ANN401
+    if isinstance(value, Expr):
+        return substitute(value, equal)
+    if isinstance(value, tuple):
+        return tuple(_replaced(each, equal) for each in value)
+    return _settled(value, equal) if isinstance(value, Dim) else value
 
 
 def _sizes(tensors: tuple[Tensor, ...], nests: tuple[Nest, ...]) -> list[Size]:

@@ -9,7 +9,7 @@ from typing import Final
 from iree.compiler import ir
 
 # Ops that a trip count of the workload may be of.
-COUNTED: Final = ("scf.for", "scf.while", "scf.if", "tensor.extract")
+COUNTED: Final = ("scf.for", "scf.while", "scf.if", "tensor.extract", "memref.load")
 WORKGROUP: Final = "hal.instrument.workgroup"
 PLAN: Final = "xpu.plan"  # attribute of a func.func: its plan, until xpu-embed-plan takes it
 BACKEND: Final = "llvm-cpu"  # the one that lowers hal.instrument ops

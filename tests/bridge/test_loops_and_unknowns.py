@@ -9,7 +9,7 @@ import pytest
 
 from xpu_shark.passes.bridge import read_kernel as module
 from xpu_shark.passes.bridge.ops.registry import READERS
-from xpu_shark.simulator.bind import bind
+from xpu_shark.simulator.bind import bind, kernel_symbols
 from xpu_shark.simulator.symbolic import UnboundError
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
@@ -137,6 +137,29 @@ def test_a_length_that_is_read_from_a_tensor_is_a_symbol_of_the_kernel(read: Rea
     kernel = read(LENGTH)
     assert kernel.state == "modelled"
     assert flops(bind(kernel, {"f.trip": 5})) == 5
+
+
+SAME = """
+func.func @f(%x: tensor<?xf32>, %n: tensor<i32>, %out: tensor<64xf32>) -> tensor<?xf32> {
+  %length = tensor.extract %n[] : tensor<i32>
+  %end = arith.index_cast %length : i32 to index
+  %part = tensor.extract_slice %out[0] [%end] [1] : tensor<64xf32> to tensor<?xf32>
+  %sum = linalg.generic {
+    indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+    iterator_types = ["parallel"]
+  } ins(%x : tensor<?xf32>) outs(%part : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %t = arith.addf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<?xf32>
+  return %sum : tensor<?xf32>
+}"""
+
+
+def test_a_length_that_equals_a_known_size_is_that_size(read: Read) -> None:
+    kernel = read(SAME)
+    assert kernel_symbols(kernel) == ("arg0.0",)
+    assert flops(bind(kernel, {"arg0.0": 5})) == 5
 
 
 def test_loops_over_single_elements_are_one_nest(read: Read) -> None:

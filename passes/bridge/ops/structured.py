@@ -116,6 +116,7 @@ def loop_dims(
         for size, index in zip(builder.shape(operand), position, strict=True):
             if len(index.terms) == 1 and index.terms[0][1] == 1 and not index.indirect:
                 known = extents.setdefault(index.terms[0][0], size)
+                builder.equate(known, size)
                 if not isinstance(known, int):
                     extents[index.terms[0][0]] = size if isinstance(size, int) else known
     kept = {dim for place in places[-outs:] for index in place for dim, _ in index.terms}
