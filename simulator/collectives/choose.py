@@ -28,6 +28,9 @@ CLOSE = 1.15  # estimates above this times the best are not simulated
 WORTH = 0.02  # more chunks have to make the estimate smaller by this share
 MESSAGES = 400  # candidates with more to simulate need an estimate under DEAR times the others'
 DEAR = 0.5
+SEARCHED = (
+    1_600  # messages up to which a search also tries one whose estimate is CLOSE times better
+)
 Key = tuple[str, str]  # algorithm and protocol
 
 
@@ -58,7 +61,10 @@ def choose(
         raise ValueError(f"no algorithm for {kind}")
     prices = _Prices(target, bytes)
     best: Run | None = None
-    for least, candidate in _contenders(found, prices):
+    close = _contenders(found, prices)
+    if not library:
+        close = [*_better(found, prices, close[0][1]), *close]
+    for least, candidate in close:
         if best is None or least < best.timeline.time_ps:  # else it cannot be faster
             run = simulate(candidate, target, bytes)
             if best is None or run.timeline.time_ps < best.timeline.time_ps:
@@ -127,6 +133,15 @@ def _contenders(found: list[Candidate], prices: _Prices) -> list[tuple[int, Cand
     # Simulating all devices is dear: once is enough.
     alone = [c for _, c in close if not c.folded][1:]
     return [(least, c) for least, c in close if c not in alone]
+
+
+def _better(
+    found: list[Candidate], prices: _Prices, best: Candidate
+) -> list[tuple[int, Candidate]]:
+    """Of those that are dear, though not very, the first, where its estimate is clearly better."""
+    dear = [c for c in found if MESSAGES < messages(c) <= SEARCHED]
+    most = prices[best].estimate / CLOSE
+    return [(price.least, c) for price, c in _ranked(dear, prices)[:1] if price.estimate < most]
 
 
 def _ranked(found: list[Candidate], prices: _Prices) -> list[tuple[Price, Candidate]]:
