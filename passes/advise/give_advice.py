@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +10,6 @@ from typing import ClassVar
 import msgspec
 from iree.compiler import ir
 
-from xpu_shark.passes.advise import communication
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
 from xpu_shark.passes.advise.neighbours import neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
@@ -22,9 +22,10 @@ from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
 
 LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
 # Share of a function's time that a rule must be able to save on a dispatch to be tried on it, and
-# how many such pairs of a function are tried, those that could save most first.
+# on how many dispatches of a function each rule and all of them are, where they could save most.
 WORTH_TRYING: dict[Effort, float] = {"low": 1.0, "default": 0.02, "high": LEAST_SHARE}
-MOST_TRIED: dict[Effort, int | None] = {"low": 0, "default": 10, "high": None}
+MOST_OF_A_RULE: dict[Effort, int | None] = {"low": 0, "default": 2, "high": None}
+MOST_TRIED: dict[Effort, int | None] = {"low": 0, "default": 12, "high": None}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,10 @@ class GiveAdvice(ModulePass):
             for function in report.functions
             for finding in self._function(function, report, analysis)
         ]
-        findings += communication.findings(report, analysis)
+        if any(function.exposed_ps for function in report.functions):
+            from xpu_shark.passes.advise import communication
+
+            findings += communication.findings(report, analysis)
         if analysis.effort == "high":
             findings += analysis.more_findings(analysis)
         findings.sort(key=lambda finding: (-finding.saved_ps, finding.id))
@@ -79,8 +83,13 @@ def _worth_trying(
             most = rule.ceiling(dispatch.run, analysis.target) * dispatch.launches
             if most >= least and most:
                 found.append((-most, number, place))
-    chosen = sorted(found)[: MOST_TRIED[analysis.effort]]
-    return [(number, RULES[place]) for _, number, place in chosen]
+    ranks: Counter[int] = Counter()
+    chosen = []
+    for _, number, place in sorted(found):
+        if ranks[place] != MOST_OF_A_RULE[analysis.effort]:
+            ranks[place] += 1
+            chosen.append((number, RULES[place]))
+    return chosen[: MOST_TRIED[analysis.effort]]
 
 
 def _findings(
