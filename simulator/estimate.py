@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from xpu_shark.simulator import lower_core
+from xpu_shark.simulator import apart, lower_core
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.gang import grid
@@ -43,9 +43,12 @@ def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
     if target.core is not None:  # caches take any tile
         time, moved = lower_core.estimate(kernel, tiling, target)
         return Estimate(time, moved, 0, target.memory[-1].bytes)
+    kernel = apart.recomputing(kernel) if tiling.apart else kernel
     spread = target.execution == "waves"
     parts = phases(kernel, tiling, distributed=spread)
     residency = Residency(kernel, tiling, target, parts)
+    if tiling.apart:
+        kernel = apart.narrowed(kernel, frozenset(residency.out))
     tiles = _tiles(kernel, tiling) if spread else 1
     rounds = -(-tiles // target.cores) if spread else 1
     compute = {"matrix": 0, "vector": 0}

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
-from xpu_shark.simulator import flow, lower_core, nest_code
+from xpu_shark.simulator import apart, flow, lower_core, nest_code
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
 from xpu_shark.simulator.gang import Variant, Wave, grid, waves
@@ -44,6 +44,7 @@ def lower(kernel: BoundKernel, tiling: Tiling, target: Target) -> Program:
     """The program of one launch."""
     if target.core is not None:
         return lower_core.lower(kernel, tiling, target)
+    kernel = apart.recomputing(kernel) if tiling.apart else kernel
     return _Lowering(kernel, tiling, target).program()
 
 
@@ -53,6 +54,8 @@ class _Lowering:
         self.spread = target.execution == "waves"
         self.phases = phases(kernel, tiling, distributed=self.spread)
         self.residency = Residency(kernel, tiling, target, self.phases)
+        if tiling.apart:
+            self.kernel = apart.narrowed(kernel, frozenset(self.residency.out))
         self.copies = {
             nest for n, nest in enumerate(kernel.nests) if self.residency.stays(n, target)
         }
@@ -322,7 +325,9 @@ class _Lowering:
             nest = self.kernel.nests[number]
             for access in nest.reads:
                 producer = produced_before(self.kernel, number, access.tensor)
-                if producer is None or producer not in place or self.residency.spilled(access):
+                if producer is None or producer not in place:
+                    continue
+                if self.residency.moves(number, access, written=False):
                     continue
                 if place[producer] == place[number]:
                     continue
@@ -343,7 +348,7 @@ class _Lowering:
                 if producer is None or producer not in place:
                     continue
                 key = (producer, access.tensor)
-                if not self.residency.spilled(access) or key in done:
+                if not self.residency.moves(number, access, written=False) or key in done:
                     continue
                 if place[producer] == place[number]:
                     continue

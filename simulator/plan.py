@@ -16,11 +16,14 @@ from xpu_shark.simulator.workload import Access
 
 class Tiling(msgspec.Struct, frozen=True):
     """`tile[a]`: iterations of axis a a core holds at once; `order`: parallel axes as looped,
-    outermost first. `source` says who chose it: "ir", "default" or "best"."""
+    outermost first. `source` says who chose it: "ir", "default" or "best". With `apart` every
+    product and every reduction walks over all of its data before the next one starts, as where a
+    compiler has no fused kernel (`apart.py`)."""
 
     tile: tuple[int, ...]
     order: tuple[int, ...]
     source: str = "default"
+    apart: bool = False
 
 
 MOST_EDGES = 7  # axes with an edge tile: code doubles with each
@@ -33,6 +36,7 @@ class Phase(msgspec.Struct, frozen=True):
     outer: tuple[int, ...]
     inner: tuple[int, ...]
     trips: int
+    apart: bool = False
 
     @property
     def loops(self) -> tuple[int, ...]:
@@ -67,7 +71,7 @@ def phases(kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False) ->
         outer, inner = _loops(kernel, nest, tiling)
         if distributed:
             outer = ()
-        phase = Phase((number,), outer, inner, nest.trips)
+        phase = Phase((number,), outer, inner, nest.trips, tiling.apart)
         if result and _joins(kernel, result[-1], phase):
             nests = (*result[-1].nests, number)
             result[-1] = msgspec.structs.replace(result[-1], nests=nests)
@@ -121,7 +125,9 @@ def _joins(kernel: BoundKernel, before: Phase, phase: Phase) -> bool:
         return False
     if set(before.inner) != set(phase.inner):
         return False
-    if kernel.online:
+    if phase.apart and not all(kernel.nests[phase.nests[0]].parallel):
+        return False
+    if kernel.online and not phase.apart:
         return True
     loops = (*phase.outer, *phase.inner)
     if not all(can_share(kernel, (before,), phase, axis) for axis in loops):

@@ -16,8 +16,10 @@ from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.work import elements
 from xpu_shark.simulator.workload import Access
 
-# Of the scratchpad: the most that data takes to stay, so that the rest can pass.
+# Of the scratchpad: the most that an operand takes to stay, and that results take which wait for
+# their readers, so that the rest can pass.
 KEPT_SHARE = 0.75
+HELD_SHARE = 0.5
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -61,7 +63,7 @@ class Residency:
 
     Tiles that change with a loop have `buffers` buffers each, results `result_buffers` (two at
     most): as many as fit beside the local tensors, up to the target's stages. Where even one of
-    each does not fit, local tensors go out to main memory, largest first. `used` is the resulting
+    each does not fit, local tensors go `out` to main memory, largest first. `used` is the resulting
     need in bytes; past `capacity` the tiling does not fit.
     """
 
@@ -72,15 +74,17 @@ class Residency:
         self.capacity = capacity(kernel, target)
         self._phase = {number: phase for phase in phases for number in phase.nests}
         locals_ = self._local_bytes()
-        self._spilled: set[int] = set()
+        self.out: set[int] = set()
         fixed, inputs, results = self._operand_bytes()
         kept = sum(locals_.values())
+        most = HELD_SHARE * self.capacity if tiling.apart else self.capacity
         for tensor in sorted(locals_, key=lambda t: (-locals_[t], t)):
-            if fixed + inputs + self._beside(results + kept) <= self.capacity:
+            need = fixed + inputs + self._beside(results + kept)
+            if need <= self.capacity and kept <= most:
                 break
-            self._spilled.add(tensor)
+            self.out.add(tensor)
             kept -= locals_[tensor]
-        if self._spilled:
+        if self.out:
             fixed, inputs, results = self._operand_bytes()
         room = self.capacity - fixed
         self.result_buffers = 2 if 2 * inputs + self._beside(2 * results + kept) <= room else 1
@@ -95,16 +99,25 @@ class Residency:
         return max(0, produced - self.target.register_bytes)
 
     def spilled(self, access: Access) -> bool:
-        return access.tensor in self._spilled
+        return access.tensor in self.out
 
     def moves(self, number: int, access: Access, *, written: bool) -> bool:
         """Whether this operand of nest `number` is transferred from or to main memory."""
-        if access.tensor in self._spilled:
-            return True
+        if access.tensor in self.out:
+            return self._crosses(number, access, written=written)
         tensor = self.kernel.tensors[access.tensor]
         if not tensor.is_global or tensor.resident:
             return False
         return written or produced_before(self.kernel, number, access.tensor) is None
+
+    def _crosses(self, number: int, access: Access, *, written: bool) -> bool:
+        """Whether a tensor that went out passes between phases here: nests of one phase have the
+        tile in the core."""
+        nests, tensor = self._phase[number].nests, access.tensor
+        if not written:
+            return produced_before(self.kernel, number, tensor) not in nests
+        later = (n for n in nests if n > number)
+        return not any(w.tensor == tensor for n in later for w in self.kernel.nests[n].writes)
 
     def stays(self, number: int, target: Target) -> bool:
         """Whether nest `number` does no more than to put resident data to another place."""
@@ -193,6 +206,8 @@ def _common(producer: Phase, reader: Phase) -> set[int]:
     """Axes of the loops that both phases are inside of together."""
     if producer is reader:
         return set(producer.loops)
+    if reader.apart:
+        return set()
     shared = set()
     for a, b in zip(producer.loops, reader.loops, strict=False):
         if a != b or a not in producer.outer or b not in reader.outer:

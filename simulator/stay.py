@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from xpu_shark.simulator.bind import Context
+from xpu_shark.simulator.residency import HELD_SHARE
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.touches import Touch, touches
 from xpu_shark.simulator.workload import (
@@ -27,7 +28,6 @@ from xpu_shark.simulator.workload import (
     Repeat,
 )
 
-HELD_SHARE = 0.5  # of the scratchpad: results that stay take less, so that operands can pass
 Path = tuple[int, ...]  # position in a body, then in the body or arm inside
 
 

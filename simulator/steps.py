@@ -39,6 +39,7 @@ def group(kernel: BoundKernel, target: Target, members: Iterable[Phase], depth: 
             last is not None
             and last.axis == axis
             and axis in phase.outer
+            and not phase.apart
             and can_share(kernel, last.phases, phase, axis)
         ):
             steps[-1] = Step(axis, (*last.phases, phase), (*last.nests, *phase.nests))
