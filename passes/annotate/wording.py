@@ -21,7 +21,7 @@ _WAITS = {
     "launch": "the launch",
     "buffer": "a free buffer",
     "drain": "its last results to be stored",
-    "store": "a spilled tensor to be stored",
+    "store": "a tensor to be stored first",
     "matrix": "the matrix unit",
     "vector": "the vector unit",
 }

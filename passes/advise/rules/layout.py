@@ -20,6 +20,7 @@ import msgspec
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
+from xpu_shark.passes.advise.rules.standalone_copy import only_moves
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.estimate import operands
 from xpu_shark.simulator.plan import Tiling, phases
@@ -38,7 +39,10 @@ def ceiling(run: KernelRun, target: Target) -> int:
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    """The operand that gains most bytes by another order of its dimensions."""
+    """The operand that gains most bytes by another order of its dimensions. Not of a dispatch that
+    does nothing but bring it into another order."""
+    if only_moves(case.kernel):
+        return
     kernel, plan = case.kernel, case.run.plan
     now = _moved(kernel, plan, case.target)
     found = []

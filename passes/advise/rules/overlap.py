@@ -2,8 +2,9 @@
 
 What it checks: for a dispatch whose time is above its bound, which wait keeps it there. It
 simulates the same tiles with more of them in flight; tiles small enough for a second buffer,
-where there is one; and, at high effort where no rule finds anything else, the same program with
-one resource at a time practically free, other than the one that sets the bound.
+where there is one; and, at high effort where the time lies between the bound and the sum of all
+least times and no rule finds anything else, the same program with one resource at a time
+practically free, other than the one that sets the bound.
 Why it matters: between its bound and the sum of all resources' least times a dispatch gains by
 nothing but overlap. What a wait is worth is what the time loses when it is gone.
 Example: a matrix unit that idles while the next tile of its only buffer is loaded.
@@ -48,7 +49,7 @@ def propose(case: Case) -> Iterator[Proposal]:
         yield from _second_buffer(case)
     elif looped and residency.buffers == case.target.dma.stages:
         yield _deeper(case)
-    if case.thorough:
+    if case.thorough and case.run.time_ps <= case.run.bounds.serial_ps:
         yield from _costliest(case)
 
 
