@@ -105,19 +105,30 @@ def _choices(operation: Operation) -> list[str]:
 
 
 def _function(operation: Operation, number: int, config: str) -> str:
+    """A convolution is written out: IREE does that to named ones, and loses their pins."""
     m, n, k, taps = operation.m, operation.n, operation.k, operation.taps
     side = m + taps - 1
     if taps:
-        kind, types = "conv_2d_nhwc_hwcf", (f"1x{side}x{side}x{k}", f"{taps}x{taps}x{k}x{n}")
-        out = f"1x{m}x{m}x{n}"
+        types, out = (f"1x{side}x{side}x{k}", f"{taps}x{taps}x{k}x{n}"), f"1x{m}x{m}x{n}"
+        dims, reads = "n, h, w, c, y, x, k", ("n, h + y, w + x, k", "y, x, k, c")
+        result, kinds = "n, h, w, c", ["parallel"] * 4 + ["reduction"] * 3
     else:
-        kind, types, out = "matmul", (f"{m}x{k}", f"{k}x{n}"), f"{m}x{n}"
+        types, out = (f"{m}x{k}", f"{k}x{n}"), f"{m}x{n}"
+        dims, reads, result = "m, n, k", ("m, k", "k, n"), "m, n"
+        kinds = ["parallel"] * 2 + ["reduction"]
     a, b, c = (f"tensor<{shape}xf32>" for shape in (*types, out))
+    maps = ", ".join(f"affine_map<({dims}) -> ({each})>" for each in (*reads, result))
     return f"""func.func @t{number}(%a: {a}, %b: {b}) -> {c} {{
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : {c}
   %init = linalg.fill ins(%zero : f32) outs(%empty : {c}) -> {c}
-  %c = linalg.{kind} {{{config}}} ins(%a, %b : {a}, {b}) outs(%init : {c}) -> {c}
+  %c = linalg.generic {{indexing_maps = [{maps}], iterator_types = {json.dumps(kinds)}}}
+      ins(%a, %b : {a}, {b}) outs(%init : {c}) attrs = {{{config}}} {{
+  ^bb0(%x: f32, %y: f32, %old: f32):
+    %product = arith.mulf %x, %y : f32
+    %sum = arith.addf %old, %product : f32
+    linalg.yield %sum : f32
+  }} -> {c}
   return %c : {c}
 }}"""
 

@@ -18,7 +18,7 @@ from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.footprint import accesses
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.residency import depends_on
-from xpu_shark.simulator.reuse_distance import Cache, Loop, fits, misses, touched
+from xpu_shark.simulator.reuse_distance import Cache, Loop, misses, pressure, touched
 from xpu_shark.simulator.target import Memory, Target
 from xpu_shark.simulator.units.cost import PS_PER_NS
 from xpu_shark.simulator.workload import Access
@@ -122,7 +122,7 @@ def _foreseen(
     if moving and moving[-1] not in last:
         return False
     near = _cache(target.memory[-1], target.memory[-1].burst_bytes)
-    return fits(kernel, nest, access, loops, len(loops), near)
+    return pressure(kernel, nest, access, loops, len(loops), near) <= 1
 
 
 def _loops(kernel: BoundKernel, nest: BoundNest, tiling: Tiling) -> tuple[Loop, ...]:

@@ -1,8 +1,9 @@
 """Which cache serves an operand of a loop nest: reuse distances, in cache lines.
 
-A cache keeps what one iteration of a loop touches if those lines fit (in all its sets, or in the
-few that a stride leaves). Then what the next iteration touches again is a hit, and the loop as a
-whole misses each line once; loops outside miss again every time.
+A cache keeps what one turn of a loop touches if those lines fit (in all its sets, or in the few
+that a stride leaves): the next turn finds them. Of more lines it keeps the share that fits, which
+is what the best replacement keeps of a walk that is repeated (Belady, 1966); least recently used,
+it would keep none, and real caches lie between.
 """
 
 from __future__ import annotations
@@ -57,26 +58,28 @@ def misses(
 def _misses(
     kernel: BoundKernel, nest: BoundNest, access: Access, loops: tuple[Loop, ...], cache: Cache
 ) -> int:
-    kept = len(loops)
-    if fits(kernel, nest, access, loops, kept, cache):
-        while kept and fits(kernel, nest, access, loops, kept - 1, cache):
-            kept -= 1
-        # One iteration of the loop outside fits, the loop does not: it misses its lines once.
-        kept = max(0, kept - 1)
-    own = touched(kernel, nest, access, loops, kept, cache)
-    return own.lines * prod(loop.trips for loop in loops[:kept])
+    turns = [
+        touched(kernel, nest, access, loops, depth, cache).lines
+        * prod(loop.trips for loop in loops[:depth])
+        for depth in range(len(loops) + 1)
+    ]
+    missed = float(turns[0])
+    for depth in range(1, len(turns)):  # what one turn of the loop outside finds of the last one
+        full = max(1.0, pressure(kernel, nest, access, loops, depth, cache))
+        missed += (turns[depth] - turns[depth - 1]) * (1 - 1 / full)
+    return int(missed)
 
 
-def fits(
+def pressure(
     kernel: BoundKernel,
     nest: BoundNest,
     access: Access,
     loops: Sequence[Loop],
     depth: int,
     cache: Cache,
-) -> bool:
-    """Whether what `access` touches from loop `depth` inwards stays in its sets, beside what the
-    other operands bring there."""
+) -> float:
+    """How full the sets of `access` are of what one run from loop `depth` inwards touches: its own
+    lines, and those that other operands bring there. More than 1 does not fit."""
     own = touched(kernel, nest, access, loops, depth, cache)
     full = own.lines / (own.sets * cache.ways)
     others = {(a.tensor, a.map): a for a in (*nest.reads, *nest.writes)}
@@ -85,7 +88,7 @@ def fits(
         part = touched(kernel, nest, other, loops, depth, cache)
         share = min(1.0, part.lines / (part.sets * cache.ways))
         full += share * min(1.0, part.sets / own.sets)
-    return full <= 1
+    return full
 
 
 def touched(

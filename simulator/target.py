@@ -124,11 +124,12 @@ class Core(Struct, frozen=True, kw_only=True):
 
     Costs are cycles: `load_cycles` of one vector loaded or stored, `madd_cycles[type]` of one
     register of multiply-adds, `fold_cycles[kind]` of one element of a row that is reduced lane by
-    lane, `scalar_cycles` of one step of a product that was not vectorized and `point_cycles` of
-    one point of any other such loop, `masked_cycles` of one vector of a loop whose length no
-    whole number of vectors fills, `swap_cycles` of one element that goes to another lane,
-    `gather_cycles` of one that is fetched on its own, `narrow_cycles[type]` to do one operation
-    on one vector in 32 bits where it is stored in fewer.
+    lane, `spill_cycles` of one accumulator that finds no register, `scalar_cycles` of one step of
+    a product that was not vectorized, `point_cycles` of one point of any other such loop,
+    `masked_cycles` of one vector of a loop whose length no whole number of vectors fills,
+    `swap_cycles` of one element that goes to another lane, `gather_cycles` of one that is fetched
+    on its own, `narrow_cycles[type]` to do one operation on one vector in 32 bits where it is
+    stored in fewer.
     `latency_cycles[kind]` is how soon an operation can use the result of the one before it.
     One core starts a launch; the others, asleep until then, join `wake_ns` later.
     """
@@ -139,6 +140,7 @@ class Core(Struct, frozen=True, kw_only=True):
     madd_cycles: dict[str, Rate]
     latency_cycles: dict[str, Rate]
     fold_cycles: dict[str, Rate]
+    spill_cycles: Rate
     scalar_cycles: Rate
     point_cycles: Rate
     masked_cycles: Rate

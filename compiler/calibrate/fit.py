@@ -70,8 +70,13 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, An
     m, n, k = suite.PRODUCT
     loads = ns["product_loads"] * ghz * 8 * lanes / (m * n * k) / 9
     madds = {"default": ns["product_madds"] * ghz * 8 * lanes / (m * n * k) / 8}
-    for element in suite.PRODUCTS:
-        madds[element] = ns[f"product_{element}"] * ghz * lanes / (m * n * k)
+    spilled = 8 * 4 + 4 + 1 - machine.registers
+    spills = ns["product_spills"] * ghz * 32 * lanes / (m * n * k) - 32 * madds["default"]
+    spill = max(LEAST, spills / spilled)
+    for element, (_, wide) in suite.PRODUCTS.items():
+        step = ns[f"product_{element}"] * ghz * 8 * wide * lanes / (m * n * k)
+        lost = max(0, 8 * wide + wide + 1 - machine.registers) * spill
+        madds[element] = max(LEAST, (step - lost) / (8 * wide))
     side, channels = suite.WINDOW
     elements = prod(suite.SHAPE)
     each = elements / lanes
@@ -95,6 +100,7 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, An
             "default": ns["rows_add"] * ghz / prod(suite.ROWS),
             "max": ns["rows_max"] * ghz / prod(suite.ROWS),
         },
+        "spill_cycles": spill,
         "scalar_cycles": ns["product_scalar"] * ghz / (side**2 * 9 * channels**2),
         "point_cycles": ns["each_point"] * ghz / prod(suite.REORDERED),
         "masked_cycles": max(LEAST, masked * ghz / _vectors(suite.MASKED, lanes)),
@@ -166,12 +172,12 @@ def _memory(
 def _line(
     machine: Machine, ns: Mapping[str, float], level: str, ghz: float, core: Mapping[str, Any]
 ) -> dict[str, float]:
-    """What one line costs beyond the step of a product that it is fetched in."""
+    """What one line costs beyond the step of a product that it is fetched in, all cores at work."""
     step = 9 * float(core["load_cycles"]) / ghz
 
     def cost(name: str) -> float:
         m, n, k = suite.line_sizes(machine)[name]
-        return max(0.0, ns[name] / (m / 8 * n / machine.lanes * k) - step)
+        return max(0.0, _together(machine, ns[name], core) / (m / 8 * n / machine.lanes * k) - step)
 
     return {"line_ns": cost(f"line_{level}"), "set_line_ns": cost(f"line_{level}_set")}
 
@@ -183,8 +189,12 @@ def _cold_line(
     _, n, k = suite.line_sizes(machine)["line_dram"]
     lines = n * k * FLOAT_BYTES / machine.caches[0].line_bytes
     chains = n / machine.lanes * k * float(core["latency_cycles"]["madd"]) / ghz
-    waited = ns["line_dram"] * machine.cores - chains
-    return max(0.0, float(waited) / lines)
+    return max(0.0, _together(machine, ns["line_dram"], core) - chains) / lines
+
+
+def _together(machine: Machine, ns: float, core: Mapping[str, Any]) -> float:
+    """Nanoseconds of all cores in a launch that takes `ns`; all but one sleep at first."""
+    return machine.cores * ns - (machine.cores - 1) * float(core["wake_ns"])
 
 
 def _per_vector(machine: Machine, ns: float, ghz: float) -> float:

@@ -74,6 +74,7 @@ def _products(machine: Machine) -> list[Kernel]:
         product("product_chain", (16, lanes, CHAIN_DEPTH), (1, lanes), (16, lanes)),
         product("product_loads", size, (8, lanes)),
         product("product_madds", size, (4, 2 * lanes)),
+        product("product_spills", size, (8, 4 * lanes)),
     ]
     for element, (into, wide) in PRODUCTS.items():
         tile = (8, wide * lanes)
@@ -171,7 +172,7 @@ def _lines(machine: Machine) -> list[Kernel]:
     tile, block = (8, machine.lanes), (64, 8 * machine.lanes)
     sizes = line_sizes(machine)
     cold = product("line_dram", sizes.pop("line_dram"), (1, machine.lanes), (1, 64), threads=0)
-    return [*(product(name, size, tile, block) for name, size in sizes.items()), cold]
+    return [*(product(name, size, tile, block, threads=0) for name, size in sizes.items()), cold]
 
 
 def stream_bytes(machine: Machine) -> dict[str, int]:

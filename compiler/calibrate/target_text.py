@@ -38,6 +38,7 @@ SOURCES = {
     "core.latency_cycles.max": "row_max",
     "core.fold_cycles.default": "rows_add",
     "core.fold_cycles.max": "rows_max",
+    "core.spill_cycles": "product_spills",
     "core.scalar_cycles": "product_scalar",
     "core.point_cycles": "each_point",
     "core.masked_cycles": "each_masked",

@@ -32,17 +32,17 @@ def vectors(target: Target, columns: int, width: int) -> int:
 
 def product_cycles(target: Target, core: Core, step: Product, element: str, width: int) -> float:
     """One step: as many multiply-adds as the tile has registers, a load for each row and for each
-    register of the other operand; accumulators past the registers are loaded and stored again."""
+    register of the other operand; accumulators past the registers go to memory and back."""
     across = vectors(target, step.columns, width)
     held = step.rows * across
     spilled = max(0, held + across + 1 - core.registers)
-    loads = (step.rows + across + 2 * spilled) * core.load_cycles
-    return max(
+    busy = max(
         held * madd_cycles(core, element),
-        loads + step.gathered * core.gather_cycles,
+        (step.rows + across) * core.load_cycles + step.gathered * core.gather_cycles,
         step.swapped * core.swap_cycles,
         latency(core, "madd"),
     )
+    return busy + spilled * core.spill_cycles
 
 
 def madd_cycles(core: Core, element: str) -> float:

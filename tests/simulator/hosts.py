@@ -61,6 +61,7 @@ TABLES = {
         "madd_cycles": {"default": 1.0, "bf16": 4.0},
         "latency_cycles": {"default": 3.0, "madd": 4.0},
         "fold_cycles": {"default": 1.0, "max": 2.0},
+        "spill_cycles": 1.5,
         "scalar_cycles": 5.0,
         "point_cycles": 2.0,
         "masked_cycles": 20.0,

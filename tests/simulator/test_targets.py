@@ -116,7 +116,7 @@ def test_memory_that_is_not_there_is_refused() -> None:
         ("clock_hz = 1e9", "clock_hz = 1e-9", "clock_hz = 1e-09 is not between"),
         ("clock_hz = 1e9", "clock_hz = 2e12", "clock_hz = 2e+12 is not between"),
         ("cores = 1", "cores = 4", 'execution = "sequential" is for one core, cores = 4'),
-        ('tiler = "systolic"', 'tiler = "foo"', "tiler = 'foo' is not known (known: cpu, gpu, spatial"),
+        ('tiler = "systolic"', 'tiler = "foo"', "tiler = 'foo' is not known (known: cpu, gpu"),
         ("burst_bytes = 4", "burst_bytes = 4_000_000_000", "'hbm' has burst_bytes = 4000000000"),
         ("f32 = 1.0,", "f33 = 1.0,", "matrix.cycles_per_row has 'f33'"),
         (
