@@ -16,13 +16,13 @@ def cycle(fabric: Fabric) -> tuple[int, ...] | None:
     between groups on a slower network.
     """
     levels = fabric.levels
-    rates = {(level.bytes_per_s, level.latency_ps) for level in levels}
-    if len(rates) > 1:
+    costs = {(at.bytes_per_s, at.latency_ps, at.message_ps, at.in_flight) for at in levels}
+    if len(costs) > 1:
         return None
     if len(levels) < 2:
         line_only = any(level.kind == "line" for level in levels)
         return None if line_only else tuple(range(fabric.devices))
-    if any(level.kind not in NEIGHBOURS and level.extent > 2 for level in levels):
+    if not all(at.kind in NEIGHBOURS or (at.kind == "full" and at.extent == 2) for at in levels):
         return None
     line: list[int] = list(range(levels[0].extent))
     for level in levels[1:-1]:

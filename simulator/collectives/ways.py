@@ -35,7 +35,7 @@ def _way(part: Sent, turn: int, schedule: Schedule, fabric: Fabric) -> Way:
     if part.hop == 0:
         return to, None
     if schedule.disjoint:
-        rank_of = {device_of(schedule, rank): rank for rank in range(schedule.devices)}
+        rank_of = _ranks(schedule)
         paths = [_links(part, schedule, fabric, rank) for rank in range(schedule.devices)]
         return to, np.array([rank_of[path[part.hop].owner] for path in paths])
     # What the fabric does from the first device on, moved along every axis.
@@ -52,12 +52,18 @@ def port_names(names: Names, schedule: Schedule, fabric: Fabric) -> list[dict[st
     renamed: list[dict[str, str]] = [{} for _ in range(schedule.devices)]
     if not schedule.disjoint and all(level.kind != "full" for level in fabric.levels):
         return renamed
+    rank_of = _ranks(schedule)
     for part in {part for parts in names.sent.values() for part in parts}:
         first = _links(part, schedule, fabric, 0)
-        for rank, ports in enumerate(renamed):
-            own = _links(part, schedule, fabric, rank)
-            ports.update((a.port, b.port) for a, b in zip(first, own, strict=True))
+        for rank in range(schedule.devices):
+            for one, own in zip(first, _links(part, schedule, fabric, rank), strict=True):
+                renamed[rank_of[own.owner]][one.port] = own.port
     return renamed
+
+
+def _ranks(schedule: Schedule) -> dict[int, int]:
+    """Which rank each device acts as."""
+    return {device_of(schedule, rank): rank for rank in range(schedule.devices)}
 
 
 def _links(part: Sent, schedule: Schedule, fabric: Fabric, rank: int) -> tuple[Link, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 from fabrics import HOP_PS, flat, groups, level, torus
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from xpu_shark.simulator.collectives.lockstep import run_all
 from xpu_shark.simulator.collectives.lower import foldable, lower
 from xpu_shark.simulator.collectives.pieces import Job
 from xpu_shark.simulator.collectives.registry import ALGORITHMS, Algorithm, by_name
 from xpu_shark.simulator.engine import run
-from xpu_shark.simulator.network import Fabric, Level
+from xpu_shark.simulator.network import Fabric, Kind, Level
 from xpu_shark.simulator.target import Memory
 from xpu_shark.simulator.timeline import Timeline
 
@@ -84,6 +86,55 @@ def test_devices_in_step_have_the_engines_figures_to_the_last_stall(
             together = run_all(schedule, fabric, job)
             assert together is not None
             assert figures(together) == figures(every)
+
+
+@st.composite
+def fabrics(draw: st.DrawFn) -> Fabric:
+    """One or two levels of any links: without latency, with costs a message, limits in flight."""
+    levels = []
+    for name in ("x", "y")[: draw(st.integers(1, 2))]:
+        extent = draw(st.integers(2, 5))
+        kinds: list[Kind] = ["switch", "full"] if extent == 2 else ["ring", "switch", "full"]
+        levels.append(
+            Level(
+                name,
+                draw(st.sampled_from(kinds)),
+                extent,
+                draw(st.sampled_from((5e8, 1e9, 3e9))),
+                draw(st.sampled_from((0, 7, HOP_PS))),
+                draw(st.sampled_from((0, 5000))),
+                draw(st.sampled_from((0, 1, 2))),
+            )
+        )
+    return Fabric(tuple(levels))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.sampled_from(ALGORITHMS),
+    fabrics(),
+    st.sampled_from((1, 97, 5000, 77_777)),
+    st.integers(1, 5),
+    st.sampled_from((None, MEMORY)),
+    st.data(),
+)
+def test_one_for_all_all_in_step_and_the_engine_agree_on_any_fabric(
+    algorithm: Algorithm,
+    fabric: Fabric,
+    bytes: int,
+    chunks: int,
+    memory: Memory | None,
+    data: st.DataObject,
+) -> None:
+    kind = data.draw(st.sampled_from(algorithm.kinds))
+    schedule = algorithm.build(kind, fabric)
+    assume(schedule is not None and foldable(schedule, fabric))
+    assert schedule is not None
+    job = Job(bytes, chunks, memory, launch_ps=1000)
+    every = run(lower(schedule, fabric, job, folded=False), fold=False)
+    assert run(lower(schedule, fabric, job, folded=True)).time_ps == every.time_ps
+    together = run_all(schedule, fabric, job)
+    assert together is None or figures(together) == figures(every)
 
 
 @pytest.mark.slow
