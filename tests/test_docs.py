@@ -13,6 +13,7 @@ import pytest
 from xpu_shark.compiler import replay_report, report
 from xpu_shark.compiler.flags import FLAGS
 from xpu_shark.compiler.main import COMMANDS
+from xpu_shark.passes.advise.rules import RULES
 from xpu_shark.simulator import target
 from xpu_shark.simulator.replay import Replay, Step
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function, Report
@@ -109,3 +110,10 @@ def test_the_packages_are_those_that_exist() -> None:
         for path in (ROOT / room).rglob("__init__.py")
     ]
     assert sorted(listed) == sorted(found)
+
+
+def test_every_rule_of_advice_is_documented_and_has_a_lit_test_of_its_name() -> None:
+    table = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "advice.md").read_text(), re.MULTILINE)
+    names = {rule.name for rule in RULES}
+    assert names - set(table) == set()
+    assert names - {path.stem for path in (ROOT / "lit_tests").rglob("*.mlir")} == set()

@@ -61,7 +61,7 @@ def _room(case: Case, better: Tiling) -> Iterator[str]:
     level = case.target.memory[-1].name
     now, then = (estimate(case.kernel, t, case.target) for t in (case.run.plan, better))
     if case.run.note.startswith("tile") or not now.fits:
-        yield f"more than {level} holds"
+        yield f"cut down from one that {level} does not hold"
     elif now.used < UNDER_FILLED * now.capacity and now.used < then.used:
         yield f"{now.used} of {now.capacity} B of {level} filled"
     if _looped(case, better) and not _looped(case, case.run.plan):
