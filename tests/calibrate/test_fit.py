@@ -1,0 +1,196 @@
+"""Constants from made-up times: counted by hand, and found again in times that were simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from xpu_shark.compiler.calibrate import fit, measure, suite, target_text
+from xpu_shark.compiler.calibrate.machine import Level, Machine, read
+from xpu_shark.compiler.calibrate.measure import Timing
+from xpu_shark.compiler.errors import UsageError
+from xpu_shark.compiler.trace import program
+from xpu_shark.simulator import target as targets
+from xpu_shark.simulator.simulate import simulate_kernel
+from xpu_shark.simulator.target import Target
+
+MACHINE = Machine(
+    name="made up",
+    cores=2,
+    memory_bytes=1 << 34,
+    caches=(Level(1 << 15, 8, 64), Level(1 << 19, 8, 64), Level(1 << 25, 16, 64)),
+    lanes=8,
+    registers=16,
+)
+NAMES = [kernel.name for kernel in suite.suite(MACHINE)]
+
+
+def times(**ns: float) -> dict[str, Timing]:
+    """Every kernel at a microsecond, but for those given."""
+    return {name: Timing(ns.get(name, 1000.0), 0.02) for name in NAMES}
+
+
+def test_clock_chain_and_ports_follow_from_their_kernels() -> None:
+    # 2 GHz: 2 x 32768 operations of a cycle take 32768 ns. 65536 multiply-adds one after another
+    # at 4 cycles: 131072 ns. 512 x 64 x 64 in tiles of 8 x 8: 32768 steps of 9 loads at half a
+    # cycle: 73728 ns; in tiles of 4 x 16: as many steps of 8 multiply-adds at 0.75: 98304 ns.
+    found = fit.fit(
+        MACHINE,
+        times(ticks=32768, product_chain=131072, product_loads=73728, product_madds=98304),
+    )
+    assert found["clock_hz"] == pytest.approx(2e9)
+    core = found["core"]
+    assert core["latency_cycles"]["madd"] == pytest.approx(4.0)
+    assert core["load_cycles"] == pytest.approx(0.5)
+    assert core["madd_cycles"]["default"] == pytest.approx(0.75)
+
+
+def test_operations_behind_additions_are_told_apart() -> None:
+    # 1 GHz, 2048 vectors. 33 additions of one cycle: 67584 ns. 16 maxima of 3 cycles and 17
+    # additions: 65 cycles, 133120 ns. 32 comparisons and choices of half a cycle: 33 cycles.
+    found = fit.fit(MACHINE, times(ticks=65536, each_add=67584, each_max=133120, each_select=67584))
+    operations = found["vector"]["cycles_per_op"]
+    assert operations["default"] == pytest.approx(1.0)
+    assert operations["max"] == pytest.approx(3.0)
+    assert operations["compare"] == operations["select"] == pytest.approx(0.5)
+
+
+def test_the_time_that_a_core_sleeps_follows_from_both_runs() -> None:
+    # 40 us of one core; with a second from 10 us on: 10 + 30 / 2 = 25 us.
+    found = fit.fit(MACHINE, times(wake_one=40_000, wake_all=25_000))
+    assert found["core"]["wake_ns"] == pytest.approx(10_000)
+
+
+def test_rates_are_three_arrays_over_the_time() -> None:
+    # Arrays of 1 MiB: 3 MiB in 96 us on one core, in 64 us on two.
+    mib3 = 3 * (1 << 20)
+    found = fit.fit(MACHINE, times(stream_l3_one=96_000, stream_l3_all=64_000))
+    (level,) = (level for level in found["memory"] if level["name"] == "l3")
+    assert level["core_bytes_per_s"] == pytest.approx(mib3 / 96e-6)
+    assert level["bytes_per_s"] == pytest.approx(mib3 / 64e-6)
+
+
+def test_the_spread_is_stated_and_the_file_loads(tmp_path: Path) -> None:
+    taken = times(ticks=32768) | {"each_exp": Timing(2000.0, 0.25)}
+    tables = fit.fit(MACHINE, taken)
+    text = target_text.text(MACHINE, tables, taken, "3.13")
+    assert text == target_text.text(MACHINE, tables, taken, "3.13")
+    assert "exp = 1.0" not in text
+    assert any("# each_exp, 25.0%" in line for line in text.splitlines() if "exp =" in line)
+    path = tmp_path / "host.toml"
+    path.write_text(text)
+    loaded = targets.load(str(path))
+    assert loaded.name == "host"
+    assert loaded.uncertainty.compute == pytest.approx(0.25)
+    assert loaded.uncertainty.bandwidth == pytest.approx(0.02)
+
+
+def test_every_constant_names_its_kernel() -> None:
+    assert set(target_text.SOURCES.values()) <= set(NAMES)
+    text = target_text.text(MACHINE, fit.fit(MACHINE, times()), times(), "3.13")
+    bare = [
+        line
+        for line in text.splitlines()
+        if " = " in line and "#" not in line and not line.startswith("[")
+    ]
+    assert {line.partition(" =")[0] for line in bare} <= {
+        *(
+            "schema",
+            "name",
+            "summary",
+            "device",
+            "cores",
+            "execution",
+            "tiler",
+            "bytes",
+            "burst_bytes",
+        ),
+        *("shared", "ways", "setup_ns", "lanes", "registers", "backends"),
+        *("bandwidth", "latency", "launch", "compute"),
+    }
+
+
+def test_a_system_that_does_not_tell_its_caches_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not tell size, ways and line of a level 1 cache"):
+        read(tmp_path)
+
+
+def test_caches_are_read_from_the_system(tmp_path: Path) -> None:
+    sizes = [(1, "Instruction", "64K"), (1, "Data", "48K"), (2, "Unified", "2048K")]
+    for number, (level, kind, size) in enumerate([*sizes, (3, "Unified", "36M")]):
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        for name, value in [("level", level), ("type", kind), ("size", size)]:
+            (folder / name).write_text(f"{value}\n")
+        (folder / "ways_of_associativity").write_text("12\n")
+        (folder / "coherency_line_size").write_text("64\n")
+    found = read(tmp_path)
+    assert [cache.bytes for cache in found.caches] == [48 << 10, 2 << 20, 36 << 20]
+    assert found.caches[0].sets == 64
+
+
+def _planted() -> Target:
+    """A machine with constants unlike those of any default, and the sizes of `MACHINE`."""
+    tables: dict[str, Any] = fit.fit(MACHINE, times(ticks=32768))
+    tables["core"] |= {
+        "wake_ns": 9000.0,
+        "load_cycles": 0.75,
+        "spill_cycles": 1.25,
+        "madd_cycles": {"default": 0.875, "bf16": 2.5, "f16": 5.0, "i8": 1.5},
+        "latency_cycles": {"default": 3.0, "madd": 5.0, "max": 2.0},
+        "fold_cycles": {"default": 1.1, "max": 1.7},
+        "scalar_cycles": 3.5,
+        "point_cycles": 2.25,
+    }
+    for level, rate, own in zip(
+        tables["memory"], (30e9, 60e9, 80e9, 85.3e9), (15e9, 40e9, 0, 0), strict=True
+    ):
+        level["bytes_per_s"] = rate
+        if own:
+            level["core_bytes_per_s"] = own
+    line = {"dram": (12.0, None), "l3": (3.0, 4.0), "l2": (0.5, 1.5)}
+    for level in tables["memory"][:3]:
+        level["line_ns"], level["set_line_ns"] = line[level["name"]]
+    tables["vector"]["cycles_per_op"] |= {"default": 0.5, "max": 2.0, "erf": 25.0, "pow": 50.0}
+    return msgspec.convert(tables, Target)
+
+
+@pytest.mark.slow
+def test_planted_constants_are_found_in_simulated_times(tmp_path: Path) -> None:
+    """The kernels, read from their MLIR as any program is, are simulated on a machine; what is
+    fitted to those times is that machine."""
+    planted = _planted()
+    path = tmp_path / "kernels.mlir"
+    path.write_text("\n".join(kernel.text for kernel in suite.suite(MACHINE)))
+    workload = program.read(str(path), measure.FLAGS)
+    by_function = {
+        function.name: next(k for k in workload.kernels if k.name in str(function.body))
+        for function in workload.functions
+        if function.body
+    }
+    one = msgspec.structs.replace(planted, cores=1)
+    ns = {}
+    for kernel in suite.suite(MACHINE):
+        machine = one if kernel.threads else planted
+        run = simulate_kernel(by_function[kernel.name], {}, machine)
+        assert run is not None
+        ns[kernel.name] = run.time_ps / 1e3 - planted.launch_ns
+    ns["ticks"] = suite.TICKS * 2e9 / planted.clock_hz
+    found = fit.check(fit.fit(MACHINE, {name: Timing(time, 0.0) for name, time in ns.items()}))
+    assert found.core is not None
+    assert planted.core is not None
+    for name in ("load_cycles", "spill_cycles", "scalar_cycles", "point_cycles"):
+        assert getattr(found.core, name) == pytest.approx(getattr(planted.core, name), rel=0.15)
+    for table in ("madd_cycles", "latency_cycles", "fold_cycles"):
+        got, want = getattr(found.core, table), getattr(planted.core, table)
+        assert got == pytest.approx(want, rel=0.15), table
+    # What caches stream shows nowhere: the simulator takes operands of a launch for out of them.
+    assert found.memory[0].bytes_per_s == pytest.approx(planted.memory[0].bytes_per_s, rel=0.15)
+    for level, same in zip(found.memory, planted.memory, strict=True):
+        assert level.line_ns == pytest.approx(same.line_ns, rel=0.2, abs=0.2), level.name
+    operations, planned = found.vector.cycles_per_op, planted.vector.cycles_per_op
+    for kind in ("default", "max", "erf", "pow"):
+        assert operations[kind] == pytest.approx(planned[kind], rel=0.15), kind
