@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xpu_shark.passes.annotate import wording
-from xpu_shark.simulator.replay import Replay, Step
+from xpu_shark.simulator.replay import Replay, Step, launch_ps
 from xpu_shark.simulator.result import Dispatch
 from xpu_shark.simulator.workload import trip_counts
 
@@ -37,16 +37,15 @@ def rows(found: Replay) -> Iterator[dict[str, Any]]:
             "verdict": step.verdict,
         }
     for event, measured in found.measured_ps.items():
-        place = found.events[event]
-        item = found.report.dispatches[place] if place >= 0 else None
-        if item is not None:
+        if records := found.events[event]:
+            item, times = records[0], launch_ps(records)
             yield {
                 "type": "measured",
                 "function": item.function,
                 "name": item.name,
                 "constants": item.constants,
                 "trips": trips(item),
-                "time_ns": _ns(item.run.time_ps) if item.run else None,
+                "time_ns": _ns(times[0] if times else None),
                 "measured_ns": _ns(measured),
             }
 

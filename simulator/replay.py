@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from statistics import median
 from typing import Final, Literal
 
@@ -18,24 +17,16 @@ import msgspec
 from xpu_shark.simulator.bind import kernel_symbols
 from xpu_shark.simulator.evaluate import Settings, simulate
 from xpu_shark.simulator.match_recording import check, launch_sites
+from xpu_shark.simulator.recorded_program import MOVES, Group, Sites, alike, functions
 from xpu_shark.simulator.recording import Call, Event, Recording
 from xpu_shark.simulator.result import Command, Dispatch, Report
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.workload import Command as Item
 from xpu_shark.simulator.workload import (
-    Function,
     Kernel,
     Launch,
-    Move,
-    Repeat,
     Workload,
 )
 
-_MOVES: Final[dict[str, Literal["fill", "copy"]]] = {
-    "fill": "fill",
-    "copy": "copy",
-    "update": "fill",  # bytes that come with the command: only a write
-}
 PS_PER_NS: Final = 1000
 Verdict = Literal["below bound", "within bounds", "above serial"]
 
@@ -78,14 +69,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
     """`measured_ps` has the median clean duration of one launch by event number.
 
-    `events` gives for each event the place of its record in the report's dispatches; -1 for
-    moves. `unmodelled` counts launches of commands that no target describes.
+    `events` gives for each event its records among the report's dispatches; none for moves.
+    `unmodelled` counts launches of commands that no target describes.
     """
 
     report: Report
     steps: tuple[Step, ...]
     recorded: int
-    events: tuple[int, ...]
+    events: tuple[tuple[Dispatch, ...], ...]
     measured_ps: dict[int, int]
     unmodelled: tuple[tuple[str, int], ...]
 
@@ -95,18 +86,18 @@ def replay(workload: Workload, recording: Recording, settings: Settings) -> Repl
     known = {kernel.name: kernel for kernel in workload.kernels}
     sites = {name: tuple(found) for name, found in launch_sites(workload).items()}
     check(workload, recording)
-    groups = _alike(recording)
-    functions = _functions(workload, recording, groups, sites)
-    bound = Workload(kernels=workload.kernels, functions=functions)
-    report = _placed(simulate(bound, settings), sites)
-    places = tuple(_place(event, known, report.dispatches) for event in recording.events)
+    groups = alike(recording)
+    ran, lost = functions(workload, recording, groups, sites)
+    report = simulate(Workload(kernels=workload.kernels, functions=ran), settings)
+    report = _placed(report, sites, lost)
+    found = tuple(_records(event, known, report.dispatches) for event in recording.events)
     same = _same_device(recording, settings.target)
-    steps = tuple(_step(recording, group, places, report, same) for group in groups)
+    steps = tuple(_step(recording, group, found, same) for group in groups)
     return Replay(
         report=report,
         steps=steps,
         recorded=sum(len(call.order) for call in recording.calls),
-        events=places,
+        events=found,
         measured_ps=_medians(recording) if same else {},
         unmodelled=_unmodelled(recording),
     )
@@ -119,66 +110,15 @@ def _same_device(recording: Recording, target: Target) -> bool:
     return not target.device or not recording.device or recording.device == target.device
 
 
-@dataclass(frozen=True)
-class _Group:
-    function: str
-    numbers: tuple[int, ...]  # of the calls that are alike
-    counts: Mapping[int, int]  # launches by event, in order of first launch
-
-
-def _alike(recording: Recording) -> tuple[_Group, ...]:
-    found: dict[object, tuple[str, list[int], Mapping[int, int]]] = {}
-    for number, call in enumerate(recording.calls):
-        counts = Counter(call.order)
-        key = (call.function, frozenset(counts.items()))
-        found.setdefault(key, (call.function, [], counts))[1].append(number)
-    return tuple(_Group(name, tuple(calls), counts) for name, calls, counts in found.values())
-
-
-def _functions(
-    workload: Workload,
-    recording: Recording,
-    groups: tuple[_Group, ...],
-    sites: Mapping[str, tuple[tuple[str, Launch], ...]],
-) -> tuple[Function, ...]:
-    """For each function that ran: its launches, one call of each kind, as a host program."""
-    locations = {function.name: function.location for function in workload.functions}
-    bodies: dict[str, list[Item]] = {}
-    for group in groups:
-        body = bodies.setdefault(group.function, [])
-        for number, count in group.counts.items():
-            item = _item(recording.events[number], sites)
-            if item is not None:
-                body.append(Repeat(trips=count, body=(item,)))
-    return tuple(
-        Function(name=name, body=tuple(body), location=locations.get(name, ""))
-        for name, body in bodies.items()
-    )
-
-
-def _item(event: Event, sites: Mapping[str, tuple[tuple[str, Launch], ...]]) -> Item | None:
-    if event.what in _MOVES:
-        return Move(kind=_MOVES[event.what], bytes=event.bytes)
-    if event.what != "dispatch":
-        return None
-    if event.constants is not None:
-        return Launch(kernel=event.kernel, constants=event.constants, trips=event.trips)
-    found = {site.constants for _, site in sites.get(event.kernel, ())}
-    fixed = found.pop() if len(found) == 1 else ()
-    return Launch(kernel=event.kernel, constants=fixed, trips=event.trips)
-
-
-def _placed(report: Report, sites: Mapping[str, tuple[tuple[str, Launch], ...]]) -> Report:
-    """The report with the places in the program that each dispatch may come from."""
+def _placed(report: Report, sites: Sites, lost: set[str]) -> Report:
+    """The report with the places that dispatches of functions that are `lost` may come from."""
     dispatches = []
     for item in report.dispatches:
         found = [site for name, site in sites.get(item.name, ()) if _may_be(item, name, site)]
         places = tuple(dict.fromkeys(site.location for site in found if site.location))
-        dispatches.append(
-            msgspec.structs.replace(
-                item, locations=places or item.locations, sites=max(1, len(found))
-            )
-        )
+        if item.function in lost and places:
+            item = msgspec.structs.replace(item, locations=places, sites=len(found))
+        dispatches.append(item)
     return msgspec.structs.replace(report, dispatches=tuple(dispatches))
 
 
@@ -190,39 +130,53 @@ def _may_be(item: Dispatch, function: str, site: Launch) -> bool:
     )
 
 
-def _place(event: Event, known: Mapping[str, Kernel], dispatches: tuple[Dispatch, ...]) -> int:
-    """Number of the record of `event` among the report's dispatches; -1 for none."""
+def _records(
+    event: Event, known: Mapping[str, Kernel], dispatches: tuple[Dispatch, ...]
+) -> tuple[Dispatch, ...]:
+    """The report's records of launches of `event`; several where some find more in a scratchpad."""
     if event.what != "dispatch":
-        return -1
+        return ()
     needed = kernel_symbols(known[event.kernel])
-    for number, item in enumerate(dispatches):
-        same = item.name == event.kernel and item.trips == event.trips
-        if same and (
-            event.constants is None
-            or all(
-                item.constants[n] == value
-                for n, value in enumerate(event.constants)
-                if f"constant{n}" in needed
-            )
-        ):
-            return number
-    return -1
+    wanted = [
+        (number, value)
+        for number, value in enumerate(event.constants or ())
+        if f"constant{number}" in needed
+    ]
+    return tuple(
+        item
+        for item in dispatches
+        if (item.name, item.trips) == (event.kernel, event.trips)
+        and all(item.constants[number] == value for number, value in wanted)
+    )
+
+
+def launch_ps(records: tuple[Dispatch, ...]) -> tuple[int, int, int] | None:
+    """Time, bound and serial time of one launch, the mean over `records`; None where unknown."""
+    known = [d for d in records if d.run is not None]
+    if not records or any(d.missing or (not d.run and d.state != "modelled") for d in records):
+        return None
+    count = sum(d.launches for d in records)
+    sums = [0, 0, 0]
+    for item in known:
+        assert item.run is not None
+        times = (item.run.time_ps, item.run.bounds.bound_ps, item.run.bounds.serial_ps)
+        sums = [total + item.launches * each for total, each in zip(sums, times, strict=True)]
+    time, bound, serial = (round(total / count) for total in sums)
+    return time, bound, serial
 
 
 def _step(
-    recording: Recording, group: _Group, places: tuple[int, ...], report: Report, same: bool
+    recording: Recording, group: Group, records: tuple[tuple[Dispatch, ...], ...], same: bool
 ) -> Step:
-    totals: list[int | None] = [0, 0, 0]
+    totals: list[int] | list[None] = [0, 0, 0]
     for number, count in group.counts.items():
         if recording.events[number].what != "dispatch":
             continue
-        found = report.dispatches[places[number]] if places[number] >= 0 else None
-        if found is None or found.missing or (found.run is None and found.state != "modelled"):
+        times = launch_ps(records[number])
+        if times is None:
             totals = [None, None, None]
             break
-        if run := found.run:
-            values = (run.time_ps, run.bounds.bound_ps, run.bounds.serial_ps)
-            totals = [a + count * b for a, b in zip(totals, values, strict=True) if a is not None]
+        totals = [a + count * b for a, b in zip(totals, times, strict=True) if a is not None]
     calls = [recording.calls[number] for number in group.numbers]
     measured = [sum_ns for call in calls if (sum_ns := _measured(recording, call)) is not None]
     spans = [call.span_ns for call in calls if call.clean and call.span_ns >= 0]
@@ -268,7 +222,7 @@ def _unmodelled(recording: Recording) -> tuple[tuple[str, int], ...]:
     for call in recording.calls:
         for number, count in Counter(call.order).items():
             what = recording.events[number].what
-            if what not in _MOVES and what != "dispatch":
+            if what not in MOVES and what != "dispatch":
                 counts[what] += count
     return tuple(sorted(counts.items()))
 
@@ -290,13 +244,14 @@ def timeline(recording: Recording, found: Replay) -> Iterator[Shown]:
     What has no simulated time (unmodelled, or of a missing size) takes none.
     """
     moves = _move_times(found.report.commands)
+    launches = [launch_ps(records) for records in found.events]
     now = 0
     for number, call in enumerate(recording.calls):
         for at in call.order:
             event = recording.events[at]
-            place = found.events[at]
-            run = found.report.dispatches[place].run if place >= 0 else None
-            time_ps = run.time_ps if run else moves.get((_MOVES.get(event.what), event.bytes), 0)
+            times = launches[at]
+            moved = moves.get((MOVES.get(event.what), event.bytes), 0)
+            time_ps = times[0] if times else moved
             yield Shown(
                 call=number,
                 event=at,
@@ -309,4 +264,8 @@ def timeline(recording: Recording, found: Replay) -> Iterator[Shown]:
 
 
 def _move_times(commands: tuple[Command, ...]) -> dict[tuple[str | None, int | None], int]:
-    return {(item.kind, item.payload_bytes): item.time_ps or 0 for item in commands}
+    """By what a recording calls them: a transfer is a copy there."""
+    return {
+        ("copy" if item.kind == "transfer" else item.kind, item.payload_bytes): item.time_ps or 0
+        for item in commands
+    }

@@ -41,6 +41,20 @@ def test_a_trace_with_its_program_needs_no_ir(
     assert dispatch["constants"] == [33, 0]
 
 
+def test_a_program_without_unknowns_takes_the_time_that_it_takes_without_a_trace(
+    tmp_path: Path, compiled: Compile, inputs: Path
+) -> None:
+    # On a TPU a function is one program, whose results stay in the scratchpad.
+    module = str(inputs / "matmul_softmax.mlir")
+    shapes = ("--input=64x128xf32=1", "--input=128x256xf32=1", "--input=64x256xf32=1")
+    record(tmp_path, compiled("matmul_softmax"), *shapes)
+    tpu = ("--xpu-target=tpu_v5e", "--xpu-effort=low")
+    alone = simulated(tmp_path, module, *CPU, *tpu)
+    traced = simulated(tmp_path, module, *CPU, *tpu, "--xpu-trace=t.xputrace")
+    assert of_type(alone, "function") == of_type(traced, "function")
+    assert of_type(alone, "dispatch") == of_type(traced, "dispatch")
+
+
 def test_a_loop_turns_as_often_as_it_did(tmp_path: Path, compiled: Compile, inputs: Path) -> None:
     trace = record(tmp_path, compiled("halving"), "--input=16xf32=100", "--iterations=2")
     rows = simulated(tmp_path, str(inputs / "halving.mlir"), "--xpu-trace=t.xputrace", *CPU)

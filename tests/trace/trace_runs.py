@@ -38,8 +38,10 @@ def record(folder: Path, *args: str) -> Trace:
 
 
 def simulated(folder: Path, *args: str) -> list[dict[str, Any]]:
-    """What `xpu-shark simulate ARGS` prints for `tiny`, as rows."""
-    done = xpu_shark("simulate", *args, "--xpu-target=tiny", "--format=jsonl", folder=folder)
+    """What `xpu-shark simulate ARGS` prints as rows, for `tiny` if no target is given."""
+    if not any(arg.startswith("--xpu-target=") for arg in args):
+        args = (*args, "--xpu-target=tiny")
+    done = xpu_shark("simulate", *args, "--format=jsonl", folder=folder)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
