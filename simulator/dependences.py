@@ -7,7 +7,8 @@ the values counts. A command of which nobody knows what it touches keeps its pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 
 from xpu_shark.simulator.touches import Touch
 
@@ -16,23 +17,47 @@ _FAR = 1 << 62  # an end that nobody knows
 
 
 class _Bytes:
-    """Which command touched each byte of a buffer last: segments that do not overlap."""
+    """Which command touched each byte of a buffer last: segments in order that do not overlap;
+    `loose` ones, of which only a part may have been touched, may."""
 
     def __init__(self) -> None:
         self.segments: list[tuple[int, int, int]] = []
+        self.loose: list[tuple[int, int, int]] = []
 
     def of(self, start: int, end: int) -> set[int]:
-        return {who for first, last, who in self.segments if first < end and start < last}
+        first, last = self._range(start, end)
+        found = {who for _, _, who in self.segments[first:last]}
+        return found | {who for low, high, who in self.loose if low < end and start < high}
+
+    def put(self, start: int, end: int, who: int) -> None:
+        """From now on these bytes are `who`'s."""
+        first, last = self._range(start, end)
+        old = self.segments[first:last]
+        self.segments[first:last] = [*_outside(old, start, end, (start, end, who))]
+        if self.loose:
+            self.loose = [*_outside(self.loose, start, end)]
 
     def clear(self, start: int, end: int) -> None:
-        kept = []
-        for first, last, who in self.segments:
-            kept += [(first, min(last, start), who)] if first < start else []
-            kept += [(max(first, end), last, who)] if last > end else []
-        self.segments = kept
+        first, last = self._range(start, end)
+        self.segments[first:last] = [*_outside(self.segments[first:last], start, end)]
+        if self.loose:
+            self.loose = [*_outside(self.loose, start, end)]
 
-    def add(self, start: int, end: int, who: int) -> None:
-        self.segments.append((start, end, who))
+    def _range(self, start: int, end: int) -> tuple[int, int]:
+        """The segments that overlap, as a slice."""
+        last = bisect_left(self.segments, (end,))
+        first = bisect_left(self.segments, (start,))
+        return first - (first > 0 and self.segments[first - 1][1] > start), last
+
+
+def _outside(
+    segments: Iterable[tuple[int, int, int]], start: int, end: int, *inside: tuple[int, int, int]
+) -> Iterator[tuple[int, int, int]]:
+    """What is left of the segments before `start`, then `inside`, then what is left behind."""
+    kept = list(segments)
+    yield from ((low, min(high, start), who) for low, high, who in kept if low < start)
+    yield from inside
+    yield from ((max(low, end), high, who) for low, high, who in kept if high > end)
 
 
 class _Buffer:
@@ -71,16 +96,15 @@ def _before(buffer: _Buffer, touch: Touch) -> set[int]:
 
 
 def _after(buffer: _Buffer, touch: Touch, number: int) -> None:
-    """Where only a part of the bytes is written, what was there before may still be read."""
+    """Where only a part of the bytes may be written, what was there before may still be read."""
     span = (touch.start, _FAR if touch.end is None else touch.end)
-    if not touch.written:
-        if not touch.transient:
-            buffer.read.add(*span, number)
-        return
-    if touch.exact:
-        buffer.written.clear(*span)
+    if touch.written and touch.exact:
+        buffer.written.put(*span, number)
         buffer.read.clear(*span)
-    buffer.written.add(*span, number)
+    elif touch.written:
+        buffer.written.loose.append((*span, number))
+    elif not touch.transient:
+        buffer.read.loose.append((*span, number))
 
 
 def reachable(needs: Sequence[Sequence[int]]) -> list[int]:
@@ -92,3 +116,12 @@ def reachable(needs: Sequence[Sequence[int]]) -> list[int]:
             bits |= before[number] | 1 << number
         before.append(bits)
     return before
+
+
+def following(needs: Sequence[Sequence[int]]) -> list[int]:
+    """For each command the set of all that come after it, as bits by number."""
+    after = [0] * len(needs)
+    for number in reversed(range(len(needs))):
+        for need in needs[number]:
+            after[need] |= after[number] | 1 << number
+    return after

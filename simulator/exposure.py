@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from xpu_shark.simulator.blocks import Block
-from xpu_shark.simulator.dependences import reachable
+from xpu_shark.simulator.dependences import following, reachable
 from xpu_shark.simulator.function_timeline import run
 
 
@@ -56,19 +56,20 @@ def exposures(blocks: Iterable[Block]) -> dict[int, Exposure]:
 def _places(block: Block) -> dict[int, tuple[list[str], list[str], list[str]]]:
     """For each step on the network: what it waits for, what waits for it, what could run beside."""
     steps = block.steps
-    before = reachable([step.needs for step in steps])
+    needs = [step.needs for step in steps]
+    before, after = reachable(needs), following(needs)
+    users: list[list[str]] = [[] for _ in steps]
+    named: dict[str, int] = {}  # steps with one label, as bits by number
+    for number, step in enumerate(steps):
+        named[step.label] = named.get(step.label, 0) | 1 << number
+        for need in step.needs:
+            users[need].append(step.label)
     found = {}
     for number, step in enumerate(steps):
         if step.network:
-            waits = [steps[other].label for other in step.needs]
-            needed = [other.label for other in steps if number in other.needs]
-            beside = [
-                other.label
-                for place, other in enumerate(steps)
-                if place != number and not before[number] >> place & 1
-                if not before[place] >> number & 1
-            ]
-            found[number] = (waits, needed, beside)
+            tied = before[number] | after[number] | 1 << number
+            beside = [label for label, bits in named.items() if bits & ~tied]
+            found[number] = ([steps[other].label for other in step.needs], users[number], beside)
     return found
 
 

@@ -57,8 +57,6 @@ NETWORK_RULES: tuple[NetworkRule, ...] = tuple(
 
 def findings(report: Report, analysis: Analysis) -> list[Finding]:
     """What the rules find in each function, one for all changes that are alike."""
-    if not any(function.exposed_ps for function in report.functions):
-        return []
     simulator = Simulator(settings(analysis))
     found: dict[object, Finding] = {}
     for function in report.functions:

@@ -21,7 +21,7 @@ from xpu_shark.simulator.result import Dispatch, Function
 from xpu_shark.simulator.stay import walk
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.touches import Touch
-from xpu_shark.simulator.workload import Collective, Launch, Move, Workload
+from xpu_shark.simulator.workload import Collective, Launch, Move
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,11 @@ class NetworkCase:
         assert self.analysis.workload is not None
         return bound(record, self.analysis.workload, self.analysis)
 
+    @cached_property
     def in_order(self) -> Plan:
         return self._plan(self.block.in_order())
 
+    @cached_property
     def as_needed(self) -> Plan:
         return self._plan(self.block.as_needed())
 
@@ -131,25 +133,34 @@ class NetworkCase:
         written = [touch for touch in self.steps[number].touches or () if touch.written]
         if len(written) != 1 or not written[0].transient or written[0].end is None:
             return None
-        return written[0] if self._here_only(written[0].buffer) else None
+        return None if written[0].buffer in self._seen_elsewhere else written[0]
 
-    def _here_only(self, buffer: int) -> bool:
+    @cached_property
+    def after(self) -> list[list[int]]:
+        """For each step those that wait for it directly."""
+        found: list[list[int]] = [[] for _ in self.steps]
+        for number, step in enumerate(self.steps):
+            for need in step.needs:
+                found[need].append(number)
+        return found
+
+    @cached_property
+    def _seen_elsewhere(self) -> set[int]:
+        """Buffers that a command outside this block touches."""
         workload = self.analysis.workload
         assert workload is not None
-        inside = [step.command for step in self.steps]
-        return all(
-            any(command is mine for mine in inside)
-            for command in _users(workload, self.function.name, buffer)
-        )
+        inside = {id(step.command) for step in self.steps}
+        body = next(each.body for each in workload.functions if each.name == self.function.name)
+        others = (command for _, _, command in walk(body) if id(command) not in inside)
+        return {span.buffer for command in others for span in command.spans}
 
     def readers(self, number: int) -> list[Reader] | None:
         """Who reads a collective's result, and how much of it; None where that is not known."""
         result = self.result(number)
-        users = [n for n, step in enumerate(self.steps) if number in step.needs]
-        if result is None or not users:
+        if result is None or not self.after[number]:
             return None
         found: list[Reader] = []
-        for user in users:
+        for user in self.after[number]:
             reads = list(self._reads(user, result))
             if not reads:
                 return None
@@ -200,13 +211,6 @@ class NetworkCase:
         touched = [touch for touch in self.steps[number].touches or () if not touch.written]
         if len(tensors) == len(touched):
             yield from zip(tensors, touched, strict=True)
-
-
-def _users(workload: Workload, function: str, buffer: int) -> Iterator[Launch | Move | Collective]:
-    body = next(each.body for each in workload.functions if each.name == function)
-    for _, _, command in walk(body):
-        if any(span.buffer == buffer for span in command.spans):
-            yield command
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from xpu_shark.simulator import commands
@@ -63,6 +63,7 @@ class Simulator:
 
     settings: Settings
     _known: dict[tuple[Work, int], Task] = field(default_factory=dict)
+    _moved: dict[int, tuple[Plan, list[tuple[str, int]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         target = self.settings.target
@@ -91,10 +92,15 @@ class Simulator:
         """On the target as described."""
         return run([self._task(part, -1) for part in plan])
 
-    def moved(self, plan: Plan) -> Iterator[tuple[str, int]]:
-        """(what is moved, the plan's time then)."""
-        for number, (what, _) in enumerate(self.moves):
-            yield what, run([self._task(part, number) for part in plan]).time_ps
+    def moved(self, plan: Plan) -> list[tuple[str, int]]:
+        """(what is moved, the plan's time then); kept, since many changes share what is before."""
+        if id(plan) not in self._moved:
+            times = (
+                run([self._task(part, n) for part in plan]).time_ps for n in range(len(self.moves))
+            )
+            found = [(what, time) for (what, _), time in zip(self.moves, times, strict=True)]
+            self._moved[id(plan)] = (plan, found)
+        return self._moved[id(plan)][1]
 
     def _task(self, part: Part, move: int) -> Task:
         key = (part.work, move)
@@ -121,7 +127,8 @@ class Simulator:
             return commands.simulate(item, item.bytes, settings).time_ps or 0
         if not work.time_ps:
             return 0
-        if target.network is base.network and target.memory is base.memory:
+        rates = (target.memory[0].bytes_per_s, base.memory[0].bytes_per_s)
+        if target.network is base.network and rates[0] == rates[1]:
             return work.time_ps + launch_ps(target) - launch_ps(base)
         team = commands.team(item, self.settings)
         library = work.library and self.settings.mode != "best"

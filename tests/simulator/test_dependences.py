@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from xpu_shark.simulator.dependences import dependences, reachable
+import random
+
+import pytest
+
+from xpu_shark.simulator.dependences import dependences, following, reachable
 from xpu_shark.simulator.touches import Touch
 
 
@@ -57,4 +61,27 @@ def test_what_the_program_leaves_unordered_stays_so() -> None:
 
 
 def test_chains_of_waits() -> None:
-    assert reachable([(), (0,), (1,), ()]) == [0, 0b1, 0b11, 0]
+    needs = [(), (0,), (1,), ()]
+    assert reachable(needs) == [0, 0b1, 0b11, 0]
+    assert following(needs) == [0b110, 0b100, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_every_byte_by_itself_gives_the_same(seed: int) -> None:
+    """The last writer of each byte, counted byte by byte."""
+    draw = random.Random(seed)
+    touched: list[tuple[Touch, ...]] = []
+    expected: list[tuple[int, ...]] = []
+    last: dict[int, int] = {}
+    for number in range(60):
+        start = draw.randrange(40)
+        touch = Touch(0, start, start + draw.randint(1, 12), draw.random() < 0.5, transient=True)
+        assert touch.end is not None
+        inside = range(touch.start, touch.end)
+        if touch.written:
+            expected.append(())
+            last.update(dict.fromkeys(inside, number))
+        else:
+            expected.append(tuple(sorted({last[byte] for byte in inside if byte in last})))
+        touched.append((touch,))
+    assert needs(*touched) == expected

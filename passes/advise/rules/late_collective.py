@@ -18,26 +18,27 @@ from xpu_shark.passes.advise.plan import Part, Plan
 
 NAME = "late_collective"
 CATEGORY = "xpu-shark.collective"
+MOST = 8  # of a piece of the program that are looked at: each is simulated with all that is around
 
 
 def propose(case: NetworkCase) -> Iterator[Change]:
-    """Every one that could start before a launch that stands before it."""
-    for number, item in case.collectives.items():
+    """Those that could start before a launch that stands before them, the longest ones first."""
+    late = [number for number in case.collectives if passed(case, number)]
+    late.sort(key=lambda number: -case.steps[number].time_ps)
+    for number in late[:MOST]:
+        item = case.collectives[number]
         needs = case.steps[number].needs
         ready = max(needs, default=-1)
-        between = passed(case, number)
-        if not between:
-            continue
         after = case.place(ready) if needs else "the start"
-        users = (place for place, step in enumerate(case.steps) if number in step.needs)
-        first = next((case.place(place) for place in users), "the end")
+        first = next((case.place(place) for place in case.after[number]), "the end")
+        behind = case.place(passed(case, number)[-1])
         yield Change(
             what=f"{item.kind} of {item.bytes} B {item.element} over {case.group(number)} devices",
-            condition=f"a start behind {case.place(between[-1])}, which it does not need",
+            condition=f"a start behind {behind}, which it does not need",
             suggestion=f"start it after {after}, wait for it before {first}",
             confidence="high",
             steps=(number,),
-            before=case.in_order(),
+            before=case.in_order,
             after=early(case, number),
         )
 
@@ -55,13 +56,12 @@ def passed(case: NetworkCase, number: int) -> list[int]:
 
 def early(case: NetworkCase, number: int) -> Plan:
     """The program's order, but for one collective for which only those wait that need it."""
+    before = case.in_order[number].needs
     parts: list[Part] = []
-    for place, part in enumerate(case.in_order()):
+    for place, part in enumerate(case.in_order):
         needs = set(part.needs)
         if number in needs:
-            needs.discard(number)
-            needs.update(parts[number].needs if place > number else ())
-            needs.update(case.in_order()[number].needs)
+            needs = (needs - {number}) | set(before)
         if number in case.steps[place].needs:
             needs.add(number)
         if place == number:

@@ -33,6 +33,6 @@ def propose(case: NetworkCase) -> Iterator[Change]:
         suggestion="asynchronous collectives, each started when its input is there",
         confidence="high",
         steps=steps,
-        before=case.in_order(),
-        after=case.as_needed(),
+        before=case.in_order,
+        after=case.as_needed,
     )

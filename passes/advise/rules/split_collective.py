@@ -36,7 +36,7 @@ def propose(case: NetworkCase) -> Iterator[Change]:
         ]
         plan: list[Part] = []
         place: dict[int, tuple[int, ...]] = {}
-        for step, part in enumerate(case.as_needed()):
+        for step, part in enumerate(case.as_needed):
             needs = tuple(sorted({n for need in part.needs for n in place[need]}))
             if step != number:
                 place[step] = (len(plan),)
@@ -51,7 +51,7 @@ def propose(case: NetworkCase) -> Iterator[Change]:
             suggestion=f"{len(parts)} of them, each started when its part is there",
             confidence="high",
             steps=(number,),
-            before=case.as_needed(),
+            before=case.as_needed,
             after=tuple(plan),
         )
 
