@@ -8,7 +8,7 @@ are simulated once; the report holds one call of each kind.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import median
 from typing import Final, Literal
 
@@ -90,7 +90,7 @@ def replay(workload: Workload, recording: Recording, settings: Settings) -> Repl
     ran, lost = functions(workload, recording, groups, sites)
     report = simulate(Workload(kernels=workload.kernels, functions=ran), settings)
     report = _placed(report, sites, lost)
-    found = tuple(_records(event, known, report.dispatches) for event in recording.events)
+    found = _records(recording.events, known, report.dispatches)
     same = _same_device(recording, settings.target)
     steps = tuple(_step(recording, group, found, same) for group in groups)
     return Replay(
@@ -131,23 +131,26 @@ def _may_be(item: Dispatch, function: str, site: Launch) -> bool:
 
 
 def _records(
-    event: Event, known: Mapping[str, Kernel], dispatches: tuple[Dispatch, ...]
-) -> tuple[Dispatch, ...]:
-    """The report's records of launches of `event`; several where some find more in a scratchpad."""
-    if event.what != "dispatch":
-        return ()
+    events: Iterable[Event], known: Mapping[str, Kernel], dispatches: Iterable[Dispatch]
+) -> tuple[tuple[Dispatch, ...], ...]:
+    """For each event the records of its launches; several where some find more in a scratchpad."""
+    found: dict[object, list[Dispatch]] = {}
+    for item in dispatches:
+        for constants in (item.constants, None):
+            found.setdefault((item.name, item.trips, constants), []).append(item)
+    return tuple(tuple(found.get(_key(event, known), ())) for event in events)
+
+
+def _key(event: Event, known: Mapping[str, Kernel]) -> object:
+    """Name and sizes of a launch as its record has them: only constants that a size depends on."""
+    if event.what != "dispatch" or event.constants is None:
+        return event.kernel, event.trips, None
     needed = kernel_symbols(known[event.kernel])
-    wanted = [
-        (number, value)
-        for number, value in enumerate(event.constants or ())
-        if f"constant{number}" in needed
-    ]
-    return tuple(
-        item
-        for item in dispatches
-        if (item.name, item.trips) == (event.kernel, event.trips)
-        and all(item.constants[number] == value for number, value in wanted)
+    constants = tuple(
+        value if f"constant{number}" in needed else None
+        for number, value in enumerate(event.constants)
     )
+    return event.kernel, event.trips, constants
 
 
 def launch_ps(records: tuple[Dispatch, ...]) -> tuple[int, int, int] | None:
