@@ -3,7 +3,7 @@
 A line is *foreseen* where the operand is walked line after line: prefetchers fetch it in time, and
 it costs bandwidth. Any other line holds the core up for a while. Main memory is where results
 go and where foreseen operands come from: the launches between have taken the caches. What is
-fetched out of order is taken for resident in the last cache if it needs at most `RESIDENT` of it.
+fetched out of order is taken for resident in the last cache if it needs less than `RESIDENT` of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from xpu_shark.simulator.target import Memory, Target
 from xpu_shark.simulator.units.cost import PS_PER_NS
 from xpu_shark.simulator.workload import Access
 
-RESIDENT = 0.25  # of the last cache: the most that one operand keeps between launches
+RESIDENT = 0.25  # of the last cache: what one operand does not keep between launches
 
 
 class Traffic(msgspec.Struct):
@@ -87,7 +87,7 @@ def _home(kernel: BoundKernel, access: Access, target: Target) -> int:
     """The level that an operand fetched out of order comes from: the last cache, or memory."""
     tensor = kernel.tensors[access.tensor]
     size = storage_bytes(tensor.element, prod(tensor.shape))
-    return 1 if size <= RESIDENT * target.memory[1].bytes else 0
+    return 1 if size < RESIDENT * target.memory[1].bytes else 0
 
 
 def _kept(

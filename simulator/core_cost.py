@@ -8,6 +8,7 @@ divide runs point by point, each result of a reduction waiting for the one befor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from math import prod
 
 import msgspec
@@ -61,14 +62,55 @@ def cycles(kernel: BoundKernel, nest: BoundNest, target: Target, extents: Sequen
     shape = shape_of(kernel, nest, extents)
     if shape.lane < 0:
         return share * points * _point_cycles(nest, target, core, extents)
+    if shape.peeled:
+        return share * _peeled_cycles(kernel, nest, target, core, shape, extents)
     each = points * _vector_cycles(kernel, nest, target, core, shape, extents)
     across, length = shape.tile[shape.lane], extents[shape.lane]
     if length % across and not shape.folded:
         filled = -(-length // across)
         each *= filled * across / length
-        if nest.work and not shape.peeled:
+        if nest.work:
             each += points // length * filled * core.masked_cycles
     return share * each
+
+
+def _peeled_cycles(
+    kernel: BoundKernel,
+    nest: BoundNest,
+    target: Target,
+    core: Core,
+    shape: Shape,
+    extents: Sequence[int],
+) -> float:
+    """Cycles of whole tiles, and of the smaller ones that are left along each parallel dim. At the
+    end of the array their size is not known to the compiler, and what is left along the lanes
+    of a product is scalar."""
+    scalar = extents[shape.lane] < _share(nest, shape.lane) and _along_lanes(nest, shape.lane)
+    choices = []
+    for size, extent, free in zip(shape.tile, extents, nest.parallel, strict=True):
+        left = extent % size if free else 0
+        choices.append([(s, n) for s, n in ((size, extent - left), (left, left)) if n])
+    total = 0.0
+    for pieces in product(*choices):
+        part = msgspec.structs.replace(shape, tile=tuple(size for size, _ in pieces))
+        cut = part.tile[shape.lane] < shape.tile[shape.lane]
+        if scalar and cut and nest.contraction is not None:
+            each = core.scalar_cycles
+        else:
+            each = _vector_cycles(kernel, nest, target, core, part, extents)
+        total += each * prod(count for _, count in pieces)
+    return total
+
+
+def _share(nest: BoundNest, dim: int) -> int:
+    """Iterations of a loop dim that a whole workgroup takes; 0 where the IR does not say."""
+    sizes = [level.sizes for level in nest.tiles if level.name == PEELED]
+    return sizes[0][dim] if sizes and dim < len(sizes[0]) else 0
+
+
+def _along_lanes(nest: BoundNest, lane: int) -> bool:
+    """Whether the operand that the lanes walk lies along them."""
+    return any(_innermost(access) == lane for access in nest.reads)
 
 
 def least_cycles(nest: BoundNest, target: Target) -> float:
@@ -100,7 +142,7 @@ def shape_of(kernel: BoundKernel, nest: BoundNest, extents: Sequence[int]) -> Sh
     lane = _last_dim(nest.writes[0], free) if nest.writes else -1
     if all(nest.parallel):
         return Shape(tile, lane if lane >= 0 else (free[-1] if free else -1), peeled=peeled)
-    along = lane >= 0 and any(_innermost(access) == lane for access in nest.reads)
+    along = lane >= 0 and _along_lanes(nest, lane)
     product = nest.contraction is not None and nest.contraction.m and nest.contraction.n
     steps = [dim for dim, p in enumerate(nest.parallel) if not p and tile[dim] > 1]
     if along or product or not steps:

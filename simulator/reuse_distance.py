@@ -127,7 +127,21 @@ def _touched(tensor: BoundTensor, access: Access, tile: tuple[int, ...], cache: 
     starts = cache.sets // gcd(stride // cache.line_bytes, cache.sets)
     if stride % cache.line_bytes:
         starts = cache.sets
-    return Lines(part.runs * each, min(cache.sets, starts * each))
+    lines = min(part.runs * each, _boxed(tensor, access, tile, part.elements, cache))
+    return Lines(lines, min(cache.sets, starts * each))
+
+
+def _boxed(
+    tensor: BoundTensor, access: Access, tile: tuple[int, ...], elements: int, cache: Cache
+) -> int:
+    """Lines of whole rows, gaps between elements of a row included."""
+    index = access.map[-1]
+    if index.indirect or not index.terms:
+        return elements
+    along = prod(tile[dim] for dim, _ in index.terms)
+    span = 1 + sum(abs(c) * (tile[dim] - 1) for dim, c in index.terms)
+    row = -(-min(span, tensor.shape[-1]) * storage_bits(tensor.element) // (8 * cache.line_bytes))
+    return -(-elements // min(along, span)) * row
 
 
 def _stride_bytes(tensor: BoundTensor, access: Access, tile: tuple[int, ...]) -> int:
