@@ -15,9 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from xpu_shark.compiler.trace.instrument_ring import Event
+from xpu_shark.compiler.trace.instrument_ring import Event, Ring
 from xpu_shark.compiler.trace.model import Probe
 from xpu_shark.passes.instrument.count_trips import Trips, count_trips, counted
+from xpu_shark.passes.instrument.expression import PlanError
 from xpu_shark.passes.instrument.plan import Plan
 from xpu_shark.passes.instrument.reconstruct import WorkgroupRun
 
@@ -28,7 +29,8 @@ _PLACE: Final = 6  # id x y z, count x y z
 class LaunchTrips:
     """Takes the events of one ring in order; kept as columns, since there may be millions."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, ring: Ring) -> None:
+        self._ring = ring
         found = {each.name: counted(each) for each in plan.exports}
         self._plans = {name: part for name, part in found.items() if part is not None}
         self._names: list[str] = []  # export of each workgroup record
@@ -50,7 +52,7 @@ class LaunchTrips:
     def probes(self) -> Iterator[Probe]:
         """A row for each export, grid of workgroups and trip count.
 
-        Its values are turns and entries of the first launch, then of the next. Raises `PlanError`
+        Its values are turns and entries of the first launch, then of the next. Raises `TraceError`
         where the events are not those of the plan.
         """
         for (export, grid), launches in self._launches().items():
@@ -65,9 +67,13 @@ class LaunchTrips:
         """Sums over the workgroups of a launch; launches are numbered back from the last, -1."""
         left = Counter((run.export, run.identity, run.count) for run in self._runs())
         found: dict[tuple[str, Grid], dict[int, Trips]] = defaultdict(lambda: defaultdict(Trips))
-        for run in self._runs():
+        for key, run in zip(self._keys, self._runs(), strict=True):
             where = (run.export, run.identity, run.count)
-            trips = count_trips(self._plans[run.export], run)
+            try:
+                trips = count_trips(self._plans[run.export], run)
+            except PlanError as problem:
+                place = key % self._ring.size
+                raise self._ring.span.wrong(place, "values as planned", problem) from None
             found[run.export, run.count][-left[where]].update(trips)
             left[where] -= 1
         return found

@@ -17,9 +17,7 @@ from xpu_shark.compiler.trace.instrument_metadata import Metadata, read_metadata
 from xpu_shark.compiler.trace.instrument_ring import Ring, read_ring
 from xpu_shark.compiler.trace.launch_trips import LaunchTrips
 from xpu_shark.compiler.trace.model import Export, Loss, Probe, Trace
-from xpu_shark.compiler.trace.problem import TraceError
 from xpu_shark.compiler.trace.span import Span
-from xpu_shark.passes.instrument.expression import PlanError
 from xpu_shark.passes.instrument.plan import Plan
 
 MAGIC: Final = b"0IDB"
@@ -43,15 +41,12 @@ def read(path: str, plan: Plan | None = None) -> Trace:
         raise whole.wrong(len(data), "a ring chunk after the metadata", "the end")
     metadata = read_metadata(chunks[0][1])
     found = [read_ring(span, len(metadata.sites)) for span in rings]
-    trips = [LaunchTrips(plan or Plan()) for _ in found]
+    trips = [LaunchTrips(plan or Plan(), ring) for ring in found]
     counts, orphans, events = _count(found, metadata, trips)
     losses = tuple(_losses(found, orphans, events))
     probes = [p for n in sorted(counts) for p in _probes(metadata.exports[n], counts[n])]
-    try:
-        probes += [probe for each in trips for probe in each.probes()]
-    except PlanError as problem:
-        raise TraceError(f"{path}: not of the module with this probe plan: {problem}") from None
-    del data, whole, chunks, rings, found  # values as objects take more than the file
+    probes += [probe for each in trips for probe in each.probes()]
+    del data, whole, chunks, rings, found, trips  # values as objects take more than the file
     return Trace(
         probes=tuple(probes),
         exports=tuple(Export(name=name) for name in metadata.exports),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
@@ -24,6 +24,9 @@ from xpu_shark.passes.instrument.plan import (
     While,
 )
 from xpu_shark.passes.instrument.reconstruct import Cycles, Iteration, Walk, WorkgroupRun, inside
+
+# Turns of one workgroup, of loops that have to be walked: a damaged bound must not take for ever.
+MOST_TURNS: Final = 1 << 20
 
 
 class Trips:
@@ -71,6 +74,7 @@ class _Count(Walk):
     def __init__(self, number: int, run: WorkgroupRun, export: ExportPlan) -> None:
         super().__init__(number, run, export)
         self.trips = Trips(runs=1)
+        self._turned = 0
 
     def _node(self, node: Node) -> Iterator[Iteration | Cycles]:
         match node:
@@ -93,6 +97,12 @@ class _Count(Walk):
                 yield from super()._node(node)
             case _:
                 yield from super()._node(node)
+
+    def _iteration(self, loop: Loop | While, value: int) -> Iteration:
+        self._turned += 1
+        if self._turned > MOST_TURNS:
+            raise self._wrong(f"at most {MOST_TURNS} turns of loops with probes in them")
+        return super()._iteration(loop, value)
 
     def _add(self, node: Loop | While | Branch, turns: int) -> None:
         if node.trip:

@@ -67,6 +67,12 @@ def test_loops_without_a_probe_take_no_time_and_stamps_are_passed_over() -> None
     assert trips_of(idle, timed, values=((9, 11), (9, 12))) == {1: (2**63, 2)}
 
 
+def test_a_damaged_bound_does_not_take_for_ever() -> None:
+    rows = Loop(0, ZERO, Probed(3), ONE, (loop(1, TWO, trip=1),))
+    with pytest.raises(PlanError, match="at most 1048576 turns"):
+        trips_of(Value(3), rows, values=((3, 2**31 - 1),))
+
+
 def test_values_of_another_program_are_refused() -> None:
     with pytest.raises(PlanError, match="expected a value of site 3, found one of site 4"):
         trips_of(Value(3, trip=1), values=((4, 1),))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 import tracemalloc
 from pathlib import Path
 
 import instrument_dumps as dumps
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from trace_runs import CPU, record, simulated, xpu_shark
 
 from xpu_shark.compiler.trace import readers, tool
@@ -119,7 +122,7 @@ def test_of_an_overflowed_ring_whole_launches_are_kept(tmp_path: Path) -> None:
 
 
 def test_values_of_another_module_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match=r"run.idb: .*workgroup 0,0,0, value 0: expected"):
+    with pytest.raises(TraceError, match=r"run.idb: offset \d+: .*value 0: expected a value of"):
         probes(tmp_path, 1024, [dumps.workgroup(0), dumps.value(0, 2, 5)])
 
 
@@ -173,3 +176,25 @@ def test_counting_takes_less_than_four_times_the_dump(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert row.values == (4950, 100) * 40
     assert peak < 4 * (tmp_path / "run.idb").stat().st_size
+
+
+GOOD = dumps.dump(("k",), (0,), dumps.ring(256, [*launch(0, 5, 7), *launch(96, 1, 0)]))
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(1, 255)), max_size=4))
+def test_flipped_bytes_of_a_planned_dump_are_a_result_or_one_line(
+    flips: list[tuple[int, int]],
+) -> None:
+    data = bytearray(GOOD)
+    for place, bits in flips:
+        data[place] ^= bits
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "run.idb")
+        path.write_bytes(data)
+        try:
+            read_probes(path)
+        except TraceError as problem:
+            assert str(problem).startswith(f"{path}: offset ")
+            assert "expected" in str(problem)
+            assert "\n" not in str(problem)
