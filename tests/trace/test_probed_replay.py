@@ -192,9 +192,10 @@ def test_flipped_bytes_of_a_planned_dump_are_a_result_or_one_line(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.idb")
         path.write_bytes(data)
+        said = ""
         try:
             read_probes(path)
         except TraceError as problem:
-            assert str(problem).startswith(f"{path}: offset ")
-            assert "expected" in str(problem)
-            assert "\n" not in str(problem)
+            said = str(problem)
+    one_line = said.startswith(f"{path}: offset ") and "expected" in said and "\n" not in said
+    assert not said or one_line
