@@ -58,6 +58,7 @@ class BoundNest(Struct, frozen=True, cache_hash=True):
     points: int
     trips: int
     tiles: tuple[TileLevel, ...]
+    config: str
     pinned: bool
     whole: bool
     location: str
@@ -152,6 +153,7 @@ def _bind_nest(
         points,
         evaluate(nest.trips, env),
         nest.tiles,
+        nest.config,
         nest.pinned,
         nest.whole,
         nest.location,

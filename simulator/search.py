@@ -8,7 +8,7 @@ already simulated cannot win and is not run. The last simulations go to neighbou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from heapq import heappop, heappush
@@ -57,22 +57,31 @@ def search(
     *,
     executor: Executor | None = None,
     effort: Effort = THOROUGH,
+    allowed: Callable[[Tiling], bool] = lambda _: True,
 ) -> list[Candidate]:
     """Simulated candidates, fastest first; `start` and `extra` are always among them.
 
-    A tiling that overflows the innermost memory comes after all that do not. `executor` runs the
+    A tiling that overflows the innermost memory comes after all that do not. Of others only those
+    are tried that are `allowed`. `executor` runs the
     simulations (a process pool, or a cluster's executor); without one they run here.
     Deterministic: batches are of a fixed size, so what is pruned does not depend on the number of
     workers or on who finishes first, and ties go to the candidate that was proposed first.
     """
-    return _Search(kernel, target, effort, executor).run(dict.fromkeys([start, *extra]))
+    found = _Search(kernel, target, effort, executor, allowed)
+    return found.run(dict.fromkeys([start, *extra]))
 
 
 class _Search:
     def __init__(
-        self, kernel: BoundKernel, target: Target, effort: Effort, executor: Executor | None
+        self,
+        kernel: BoundKernel,
+        target: Target,
+        effort: Effort,
+        executor: Executor | None,
+        allowed: Callable[[Tiling], bool],
     ) -> None:
         self.kernel, self.target, self.effort, self.executor = kernel, target, effort, executor
+        self.allowed = allowed
         self.lattice = Lattice(kernel, target)
         self.scores: dict[Tiling, Estimate] = {}
         self.tried: set[Tiling] = set()
@@ -108,7 +117,7 @@ class _Search:
         ranked = sorted(self.scores.items(), key=lambda item: item[1].time_ps)
         alike: dict[object, Tiling] = {}
         for tiling, score in ranked:
-            if score.fits and tiling not in self.tried:
+            if score.fits and tiling not in self.tried and self.allowed(tiling):
                 alike.setdefault((tiling.tile, score.time_ps), tiling)
         return iter(alike.values())
 
@@ -121,7 +130,8 @@ class _Search:
 
     def _try(self, tilings: Iterable[Tiling], most: int) -> None:
         """Simulate the most promising of `tilings` until `most` have been simulated in all."""
-        rest = [t for t in dict.fromkeys(tilings) if t not in self.tried and self._score(t).fits]
+        new = [t for t in dict.fromkeys(tilings) if t not in self.tried and self.allowed(t)]
+        rest = [tiling for tiling in new if self._score(tiling).fits]
         self.tried.update(rest)
         bounds = {t: least_ps(lower(self.kernel, t, self.target)) for t in rest}
         rest.sort(key=lambda tiling: bounds[tiling] + self._score(tiling).time_ps)

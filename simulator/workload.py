@@ -127,6 +127,7 @@ class Nest(Struct, frozen=True, kw_only=True):
     points: int | Expr | None = None
     trips: int | Expr = 1
     tiles: tuple[TileLevel, ...] = ()
+    config: str = ""  # the tiles and what goes with them as the IR spells it
     pinned: bool = False
     whole: bool = False
     location: str = ""

@@ -207,6 +207,7 @@ class KernelBuilder:
                 points=points,
                 trips=self.trips,
                 tiles=tuple(tiles),
+                config=str(op.attributes["lowering_config"]) if tiles else "",
                 whole=whole,
                 location=source_location(op.location),
             )

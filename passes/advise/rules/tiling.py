@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.causes import causes
 from xpu_shark.passes.advise.ceilings import above_bound_ps
-from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.config import allowed, config
 from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.search import QUICK, THOROUGH, search
@@ -52,10 +52,12 @@ def propose(case: Case) -> Iterator[Proposal]:
 
 
 def _best(case: Case) -> Tiling:
-    """The fastest of the tilings around the one in use and around the target's own choice."""
-    starts = dict.fromkeys((case.run.plan, TILERS[case.target.tiler](case.kernel, case.target)))
-    effort = THOROUGH if case.thorough else QUICK
-    found = search(case.kernel, case.target, case.run.plan, tuple(starts)[1:], effort=effort)
+    """The fastest of the tilings around the one in use and around the target's own choice that
+    the code generator takes."""
+    start, own = case.run.plan, TILERS[case.target.tiler](case.kernel, case.target)
+    legal, effort = allowed(case), THOROUGH if case.thorough else QUICK
+    extra = [own] if legal(own) else []
+    found = search(case.kernel, case.target, start, extra, effort=effort, allowed=legal)
     return found[0].tiling
 
 
