@@ -84,7 +84,8 @@ def _best(case: NetworkCase, rule: NetworkRule) -> Iterator[Finding]:
 def _proved(case: NetworkCase, rule: NetworkRule, change: Change) -> Finding | None:
     simulator, function = case.simulator, case.function
     before, after = simulator.run(change.before), simulator.run(change.after)
-    saved = (before.time_ps - after.time_ps) * case.block.times
+    gained = min(before.time_ps - after.time_ps, _added_ps(case, change.steps))
+    saved = gained * case.block.times
     share = saved / (function.time_ps or 1)
     if before.time_ps < MIN_GAIN * max(after.time_ps, 1) or share < LEAST_SHARE:
         return None
@@ -122,6 +123,12 @@ def _proved(case: NetworkCase, rule: NetworkRule, change: Change) -> Finding | N
     )
 
 
+def _added_ps(case: NetworkCase, steps: tuple[int, ...]) -> int:
+    """What the steps add to the time of their piece now: more cannot be saved on them."""
+    exposed = case.exposed_ps
+    return sum(exposed[n] if case.steps[n].network else case.steps[n].time_ps for n in steps)
+
+
 def _identity(case: NetworkCase, change: Change) -> str:
     """Function, kind and place of the first step: stable from run to run."""
     step = case.steps[change.steps[0]]
@@ -131,11 +138,12 @@ def _identity(case: NetworkCase, change: Change) -> str:
 
 
 def _lines(plan: Plan, run: Run) -> tuple[str, ...]:
-    """When each part runs, for people."""
+    """When each part runs, for people, in the order in which they begin."""
+    parts = sorted(zip(run.begin_ps, range(len(plan)), run.end_ps, plan, strict=True))
     return tuple(
         f"{wording.time(begin)} to {wording.time(end)}: {part.work.label}"
         + (f" ({part.work.algorithm})" if part.work.algorithm else "")
-        for part, begin, end in zip(plan, run.begin_ps, run.end_ps, strict=True)
+        for begin, _, end, part in parts
     )
 
 

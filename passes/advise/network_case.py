@@ -122,6 +122,11 @@ class NetworkCase:
         return self._plan(self.block.in_order())
 
     @cached_property
+    def exposed_ps(self) -> tuple[int, ...]:
+        """What each step adds to the time of the launches, in the order of the program."""
+        return self.simulator.run(self.in_order).exposed_ps
+
+    @cached_property
     def as_needed(self) -> Plan:
         return self._plan(self.block.as_needed())
 
@@ -150,8 +155,10 @@ class NetworkCase:
         workload = self.analysis.workload
         assert workload is not None
         inside = {id(step.command) for step in self.steps}
-        body = next(each.body for each in workload.functions if each.name == self.function.name)
-        others = (command for _, _, command in walk(body) if id(command) not in inside)
+        bodies = (each.body for each in workload.functions if each.name == self.function.name)
+        others = (
+            command for body in bodies for _, _, command in walk(body) if id(command) not in inside
+        )
         return {span.buffer for command in others for span in command.spans}
 
     def readers(self, number: int) -> list[Reader] | None:
