@@ -36,7 +36,7 @@ def time_after(launch: tuple[BoundKernel, Tiling], base: tuple[Target, int], tar
     the whole run, and a unit that the kernel does not use leaves it as it was.
     """
     (kernel, tiling), (old, known_ps) = launch, base
-    if target.memory != old.memory or target.dma != old.dma:
+    if old.core is not None or target.memory != old.memory or target.dma != old.dma:
         return time_ps(kernel, tiling, target)
     used = {unit for nest in kernel.nests for unit in units(nest, old)}
     if target.matrix is not old.matrix and "matrix" in used:

@@ -21,8 +21,9 @@ def causes(case: Case, better: Tiling) -> Iterator[str]:
     """Phrases, each about something that `better` has less of."""
     yield from _edges(case, better)
     yield from _tail(case, better)
-    yield from _room(case, better)
-    yield from _reloads(case, better)
+    if case.target.core is None:
+        yield from _room(case, better)
+        yield from _reloads(case, better)
 
 
 def _edges(case: Case, better: Tiling) -> Iterator[str]:

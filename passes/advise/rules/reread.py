@@ -30,7 +30,7 @@ WORTH_SAYING = 1.5  # passes; less are edges of tiles that overlap
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
-    return excess_ps(run, target)
+    return excess_ps(run, target) if target.core is None else 0  # caches keep what fits
 
 
 def propose(case: Case) -> Iterator[Proposal]:

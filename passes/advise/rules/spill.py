@@ -28,7 +28,7 @@ CATEGORY = "xpu-shark.memory"
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
-    return excess_ps(run, target)
+    return excess_ps(run, target) if target.core is None else 0  # caches keep what fits
 
 
 def propose(case: Case) -> Iterator[Proposal]:
