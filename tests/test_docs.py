@@ -57,7 +57,12 @@ def test_every_key_of_a_row_is_documented(row: str) -> None:
     }
     whole = blank(Report, **parts)
     found = blank(
-        Replay, report=whole, steps=(blank(Step),), events=(0,), measured_ps={0: 1000}, recorded=1
+        Replay,
+        report=whole,
+        steps=(blank(Step),),
+        events=(whole.dispatches,),
+        measured_ps={0: 1000},
+        recorded=1,
     )
     printed = [*report.rows(whole, "in.mlir"), *replay_report.rows(found)]
     rows = {each["type"]: each for each in printed}
