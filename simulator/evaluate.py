@@ -336,6 +336,9 @@ class _FunctionWalk:
 
     @staticmethod
     def _network_totals(items: list[Command]) -> dict[str, int]:
-        found = [each.exposure for each in items if each.exposure is not None]
+        linked = [each for each in items if each.exposure is not None]
+        if any(each.time_ps is None for each in linked):
+            return {}
+        found = [each.exposure for each in linked]
         names = ("exposed_ps", "hidden_ps", "async_exposed_ps")
         return {name: sum(getattr(each, name) for each in found) for name in names if found}

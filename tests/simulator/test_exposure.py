@@ -125,6 +125,7 @@ def test_what_takes_no_time_or_has_none(item: Collective, time: int | None) -> N
     assert found.time_ps == time
     assert found.exposure is not None
     assert found.exposure.exposed_ps == 0
+    assert done.functions[0].exposed_ps == time
 
 
 def test_a_size_that_is_missing_leaves_no_total() -> None:
