@@ -30,6 +30,7 @@ from xpu_shark.compiler.trace.problem import TraceError
 COUNT = 60
 SEED = 4
 CALLS, WARMUP = 7, 2
+CONFIGURED = "executable-configurations"
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _choices(operation: Operation) -> list[str]:
 
 
 def _function(operation: Operation, number: int, config: str) -> str:
-    """A convolution is written out: IREE does that to named ones, and loses their pins."""
+    """Each starts its sums from another value: IREE makes one executable of equal functions."""
     m, n, k, taps = operation.m, operation.n, operation.k, operation.taps
     side = m + taps - 1
     if taps:
@@ -119,7 +120,7 @@ def _function(operation: Operation, number: int, config: str) -> str:
     a, b, c = (f"tensor<{shape}xf32>" for shape in (*types, out))
     maps = ", ".join(f"affine_map<({dims}) -> ({each})>" for each in (*reads, result))
     return f"""func.func @t{number}(%a: {a}, %b: {b}) -> {c} {{
-  %zero = arith.constant 0.0 : f32
+  %zero = arith.constant {number}.0 : f32
   %empty = tensor.empty() : {c}
   %init = linalg.fill ins(%zero : f32) outs(%empty : {c}) -> {c}
   %c = linalg.generic {{indexing_maps = [{maps}], iterator_types = {json.dumps(kinds)}}}
@@ -147,8 +148,10 @@ def _compile(operation: Operation, work: Path) -> None:
     while left:
         path = work / f"{operation.name}.mlir"
         path.write_text("\n".join(_function(operation, *choice) for choice in left))
+        if operation.taps:
+            _pin(path, dict(left))
         module = str(path.with_suffix(".vmfb"))
-        child = run([IREE_COMPILE, str(path), *CPU_FLAGS, "-o", module])
+        child = run([IREE_COMPILE, str(path), *CPU_FLAGS, *_phase(operation), "-o", module])
         if not child.code:
             return
         refused = {int(number) for number in re.findall(r"\bt(\d+)_dispatch", child.stderr)}
@@ -156,10 +159,38 @@ def _compile(operation: Operation, work: Path) -> None:
         left = [choice for choice in left if choice[0] not in refused] if refused else []
 
 
+def _phase(operation: Operation) -> list[str]:
+    return [f"--compile-from={CONFIGURED}"] if operation.taps else []
+
+
+def _pin(path: Path, configs: dict[int, str]) -> None:
+    """IREE loses the pins of convolutions on the way, so they are put in where it has chosen its
+    own: the sizes of the convolution, and those of the parallel dims in ops around it."""
+    chosen = path.with_suffix(".chosen.mlir")
+    to = (f"--compile-to={CONFIGURED}", "-o", str(chosen))
+    done = run([IREE_COMPILE, str(path), *CPU_FLAGS, *to])
+    if done.code:
+        raise SystemExit(f"{path}: {done.stderr[:300]}")
+    text, number = [], -1
+    for line in chosen.read_text().splitlines(keepends=True):
+        if found := re.search(r"hal.executable private @t(\d+)_dispatch", line):
+            number = int(found[1])
+        if number in configs and "lowering_config" in line:
+            (whole,) = re.findall(r"#iree_cpu.lowering_config<[^>]*>", configs[number])
+            (tile,) = re.findall(r"vector_common_parallel = \[(.*?)\]", whole)
+            around = ", ".join(tile.split(", ")[:4])
+            small = f"#iree_cpu.lowering_config<vector_common_parallel = [{around}]>"
+            new = whole if "distribution" in line else small
+            line = re.sub(r"#iree_cpu.lowering_config<[^>]*>", new, line)
+        text.append(line)
+    path.write_text("".join(text))
+
+
 def _record(operation: Operation, work: Path) -> None:
     module = work / f"{operation.name}.vmfb"
     times: dict[int, float] = {}
-    for number in map(int, re.findall(r"@t(\d+)\(", module.with_suffix(".mlir").read_text())):
+    named = re.findall(r"func.*@t(\d+)\(", module.with_suffix(".mlir").read_text())
+    for number in sorted(set(map(int, named))):
         call = capture.Run(
             module=str(module),
             function=f"t{number}",
@@ -183,7 +214,7 @@ def _compare(operation: Operation, work: Path, target: str) -> str:
     measured = json.loads((work / f"{operation.name}.json").read_text())
     source = str(work / f"{operation.name}.mlir")
     flags = (f"--xpu-target={target}", "--xpu-effort=low", "--format=jsonl")
-    child = run([XPU_SHARK, "simulate", source, *CPU_FLAGS, *flags])
+    child = run([XPU_SHARK, "simulate", source, *CPU_FLAGS, *_phase(operation), *flags])
     records = [json.loads(line) for line in child.stdout.decode().splitlines()]
     simulated = {r["function"]: r["time_ns"] for r in records if r["type"] == "dispatch"}
     pairs = [(simulated[f"t{number}"] / 1e3, time) for number, time in measured.items()]

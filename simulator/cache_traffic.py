@@ -25,6 +25,8 @@ from xpu_shark.simulator.workload import Access
 
 RESIDENT = 0.25  # of the last cache: what one operand does not keep between launches
 
+ALLOCATED = 2  # a line that is written is read first, as caches allocate on a write
+
 
 class Traffic(msgspec.Struct):
     """By level: `bytes` of foreseen lines, `held_bytes` of the others, and the picoseconds of one
@@ -36,13 +38,15 @@ class Traffic(msgspec.Struct):
 
 
 class _Operand(msgspec.Struct, frozen=True):
-    """One access of a nest, the loops around its register tile, and where it is at first."""
+    """One access of a nest, the loops around its register tile, where it is at first, and how often
+    each of its lines goes to or from there."""
 
     nest: BoundNest
     access: Access
     loops: tuple[Loop, ...]
     foreseen: bool
     home: int
+    ways: int
 
 
 def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
@@ -60,7 +64,8 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
             seen.add(access.tensor)
             foreseen = _foreseen(kernel, nest, access, loops, target)
             home = 0 if written or foreseen else _home(kernel, access, target)
-            _add(flow, kernel, _Operand(nest, access, loops, foreseen, home), target)
+            ways = ALLOCATED if written else 1
+            _add(flow, kernel, _Operand(nest, access, loops, foreseen, home, ways), target)
     return flow
 
 
@@ -75,6 +80,8 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
         missed = misses(kernel, part.nest, part.access, part.loops, caches[place + 1])
         lines = max(0, missed - beyond) * part.nest.trips
         beyond = max(missed, beyond)
+        if place == 0:
+            lines *= part.ways
         if part.foreseen:
             flow.bytes[level.name] = flow.bytes.get(level.name, 0) + lines * line
             continue

@@ -141,6 +141,7 @@ def _memory(
     near, second, last = machine.caches
     line = near.line_bytes
     moved = {name: 3.0 * size for name, size in suite.stream_bytes(machine).items()}
+    moved["dram"] *= 4 / 3  # memory also sends what is written over: caches allocate on a write
     shared: list[dict[str, Any]] = []
     for name, size in (("dram", machine.memory_bytes), ("l3", last.bytes)):
         one = moved[name] / ns[f"stream_{name}_one"] * 1e9
@@ -148,7 +149,11 @@ def _memory(
         rates = {"bytes_per_s": max(one, all_), "core_bytes_per_s": one}
         shared.append({"name": name, "bytes": size, **rates, "burst_bytes": line})
     shared[0] |= {"line_ns": _cold_line(machine, ns, ghz, core)}
-    shared[1] |= {"ways": last.ways, **_line(machine, ns, "l3", ghz, core)}
+    near_line, far_line = _line(machine, ns, "l2", ghz, core), _line(machine, ns, "l3", ghz, core)
+    for key, cost in far_line.items():  # L2 keeps a part of such a column
+        kept = near_line[key] / suite.BEYOND
+        far_line[key] = max(0.0, cost - kept) / (1 - 1 / suite.BEYOND)
+    shared[1] |= {"ways": last.ways, **far_line}
     private = {
         "name": "l2",
         "bytes": second.bytes,
@@ -156,7 +161,7 @@ def _memory(
         "burst_bytes": line,
         "shared": False,
         "ways": second.ways,
-        **_line(machine, ns, "l2", ghz, core),
+        **near_line,
     }
     nearest = {
         "name": "l1",

@@ -35,8 +35,8 @@ FLAGS: Final = (
 
 @dataclass(frozen=True)
 class Timing:
-    """`ns` of one launch in the quietest round; `spread`: how much more the median of all took,
-    as a fraction of it."""
+    """`ns`: median over all launches; `spread`: how much longer that is than the median of the
+    quietest round, as a fraction of it."""
 
     ns: float
     spread: float
@@ -139,7 +139,7 @@ def _steady(kernel: Kernel, measure: Round, clock: Clock, end: float) -> Timing:
             f"calibrate: other processes disturbed {kernel.name} in every call for "
             f"{PATIENCE_S:.0f} s; stop other work on this machine and try again"
         )
-    return Timing(min(medians), median(everything) / min(medians) - 1)
+    return Timing(median(everything), median(everything) / min(medians) - 1)
 
 
 def _first_error(problem: CompilerToolError) -> str:

@@ -30,6 +30,7 @@ PRODUCT: Final = (512, 64, 64)  # m, n, k: operands of a workgroup are in the ne
 ROWS: Final = (64, 512)
 ROW: Final = (8, 4096)
 WAKE: Final = (128, 1024)  # about 40 us of one core: more than it takes to wake another
+BEYOND: Final = 4  # times what L2 keeps of a column: that it does not keep comes from L3
 NARROW: Final = ("bf16", "f16")
 
 # Operations by kind, done `REPEATS` times, each with an addition behind it.
@@ -158,8 +159,8 @@ def line_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
         # (lines from row to row, rows): an odd stride goes through all sets in turn.
         "line_l2": (near.sets // 2 + 1, 5 * near.sets * near.ways // 4),
         "line_l2_set": (near.sets, 3 * same // 4),
-        "line_l3": (3 * quarter, 2 * kept),
-        "line_l3_set": (near.sets, 4 * same),
+        "line_l3": (3 * quarter, BEYOND * kept),
+        "line_l3_set": (near.sets, BEYOND * same),
     }
     floats = near.line_bytes // 4
     sizes = {name: (64, lines * floats, k // 8 * 8) for name, (lines, k) in found.items()}

@@ -12,8 +12,8 @@ from xpu_shark.compiler.calibrate.measure import Timing
 HEAD = """Written by xpu-shark calibrate: {name}, {cores} cores.
 
 Measured through IREE {version}, llvm-cpu with this CPU's features, one dispatch a kernel. Behind
-each constant stands the kernel that it follows from, and its spread: how much more than in its
-quietest round the kernel took in the median of all calls. Sizes of caches are the system's."""
+each constant stands the kernel that it follows from, and its spread: how much longer the median of
+all calls is than that of the quietest round. Sizes of caches are the system's."""
 
 # Keys of the file by the kernel that gives them; those of a table in one.
 SOURCES = {
