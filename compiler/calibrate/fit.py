@@ -66,17 +66,21 @@ def uncertainty(times: Mapping[str, Timing]) -> dict[str, float]:
 
 
 def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, Any]:
-    lanes = machine.lanes
-    m, n, k = suite.PRODUCT
-    loads = ns["product_loads"] * ghz * 8 * lanes / (m * n * k) / 9
-    madds = {"default": ns["product_madds"] * ghz * 8 * lanes / (m * n * k) / 8}
+    lanes, cores = machine.lanes, machine.cores
+    wake = (cores * ns["wake_all"] - ns["wake_one"]) / (cores - 1) if cores > 1 else 0.0
+    wake = max(0.0, wake)
+
+    def step(name: str, wide: int) -> float:
+        """Cycles of a step of a register tile that has `wide` results for each lane."""
+        spent = _together(machine, ns[f"product_{name}"], wake)
+        return spent * ghz * wide * lanes / prod(suite.product_size(machine))
+
+    madds = {"default": step("madds", 8) / 8}
     spilled = 8 * 4 + 4 + 1 - machine.registers
-    spills = ns["product_spills"] * ghz * 32 * lanes / (m * n * k) - 32 * madds["default"]
-    spill = max(LEAST, spills / spilled)
+    spill = max(LEAST, (step("spills", 32) - 32 * madds["default"]) / spilled)
     for element, (_, wide) in suite.PRODUCTS.items():
-        step = ns[f"product_{element}"] * ghz * 8 * wide * lanes / (m * n * k)
         lost = max(0, 8 * wide + wide + 1 - machine.registers) * spill
-        madds[element] = max(LEAST, (step - lost) / (8 * wide))
+        madds[element] = max(LEAST, (step(element, 8 * wide) - lost) / (8 * wide))
     side, channels = suite.WINDOW
     elements = prod(suite.SHAPE)
     each = elements / lanes
@@ -84,12 +88,10 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, An
     copy = ns["each_copy"] / elements
     masked = ns["each_masked"] - copy * prod(suite.MASKED)
     chain = ns["row_add"] * ghz / prod(suite.ROW)
-    cores = machine.cores
-    wake = (cores * ns["wake_all"] - ns["wake_one"]) / (cores - 1) if cores > 1 else 0.0
     return {
         "registers": machine.registers,
-        "wake_ns": max(0.0, wake),
-        "load_cycles": loads,
+        "wake_ns": wake,
+        "load_cycles": step("loads", 8) / 9,
         "madd_cycles": madds,
         "latency_cycles": {
             "default": chain,
@@ -182,7 +184,10 @@ def _line(
 
     def cost(name: str) -> float:
         m, n, k = suite.line_sizes(machine)[name]
-        return max(0.0, _together(machine, ns[name], core) / (m / 8 * n / machine.lanes * k) - step)
+        return max(
+            0.0,
+            _together(machine, ns[name], core["wake_ns"]) / (m / 8 * n / machine.lanes * k) - step,
+        )
 
     return {"line_ns": cost(f"line_{level}"), "set_line_ns": cost(f"line_{level}_set")}
 
@@ -194,12 +199,12 @@ def _cold_line(
     _, n, k = suite.line_sizes(machine)["line_dram"]
     lines = n * k * FLOAT_BYTES / machine.caches[0].line_bytes
     chains = n / machine.lanes * k * float(core["latency_cycles"]["madd"]) / ghz
-    return max(0.0, _together(machine, ns["line_dram"], core) - chains) / lines
+    return max(0.0, _together(machine, ns["line_dram"], core["wake_ns"]) - chains) / lines
 
 
-def _together(machine: Machine, ns: float, core: Mapping[str, Any]) -> float:
+def _together(machine: Machine, ns: float, wake_ns: float) -> float:
     """Nanoseconds of all cores in a launch that takes `ns`; all but one sleep at first."""
-    return machine.cores * ns - (machine.cores - 1) * float(core["wake_ns"])
+    return max(0.0, machine.cores * ns - (machine.cores - 1) * wake_ns)
 
 
 def _per_vector(machine: Machine, ns: float, ghz: float) -> float:

@@ -26,7 +26,8 @@ TICKS: Final = 1 << 15
 WINDOW: Final = (14, 32)  # outputs along a side, which tiles of 4 do not divide, and channels
 CHAIN_DEPTH: Final = 4096
 REPEATS: Final = 16  # of an operation that is cheaper than loading its operands
-PRODUCT: Final = (512, 64, 64)  # m, n, k: operands of a workgroup are in the nearest cache
+BLOCK: Final = 64  # rows, columns and depth of a workgroup: its operands are in the nearest cache
+BLOCKS: Final = 32  # workgroups a core
 ROWS: Final = (64, 512)
 ROW: Final = (8, 4096)
 WAKE: Final = (128, 1024)  # about 40 us of one core: more than it takes to wake another
@@ -68,18 +69,24 @@ def suite(machine: Machine) -> list[Kernel]:
     ]
 
 
+def product_size(machine: Machine) -> tuple[int, int, int]:
+    """(m, n, k) of products that keep all cores at work."""
+    return machine.cores * BLOCKS * BLOCK, BLOCK, BLOCK
+
+
 def _products(machine: Machine) -> list[Kernel]:
     """Operands in the nearest cache: chains, loads and multiply-adds rule in turn."""
-    lanes, size = machine.lanes, PRODUCT
+    lanes, size = machine.lanes, product_size(machine)
     found = [
         product("product_chain", (16, lanes, CHAIN_DEPTH), (1, lanes), (16, lanes)),
-        product("product_loads", size, (8, lanes)),
-        product("product_madds", size, (4, 2 * lanes)),
-        product("product_spills", size, (8, 4 * lanes)),
+        product("product_loads", size, (8, lanes), threads=0),
+        product("product_madds", size, (4, 2 * lanes), threads=0),
+        product("product_spills", size, (8, 4 * lanes), threads=0),
     ]
     for element, (into, wide) in PRODUCTS.items():
         tile = (8, wide * lanes)
-        found.append(product(f"product_{element}", size, tile, element=element, accumulator=into))
+        name = f"product_{element}"
+        found.append(product(name, size, tile, element=element, accumulator=into, threads=0))
     side, channels = WINDOW
     config = tiles(
         (0, 1, side, channels, 0, 0, 0),

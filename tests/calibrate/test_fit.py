@@ -35,11 +35,18 @@ def times(**ns: float) -> dict[str, Timing]:
 
 def test_clock_chain_and_ports_follow_from_their_kernels() -> None:
     # 2 GHz: 2 x 32768 operations of a cycle take 32768 ns. 65536 multiply-adds one after another
-    # at 4 cycles: 131072 ns. 512 x 64 x 64 in tiles of 8 x 8: 32768 steps of 9 loads at half a
-    # cycle: 73728 ns; in tiles of 4 x 16: as many steps of 8 multiply-adds at 0.75: 98304 ns.
+    # at 4 cycles: 131072 ns. 2 x 32 workgroups of 64 x 64 x 64 in tiles of 8 x 8: 262144 steps of
+    # 9 loads at half a cycle, on two cores: 294912 ns; in tiles of 4 x 16: as many steps of 8
+    # multiply-adds at 0.75: 393216 ns.
     found = fit.fit(
         MACHINE,
-        times(ticks=32768, product_chain=131072, product_loads=73728, product_madds=98304),
+        times(
+            ticks=32768,
+            product_chain=131072,
+            product_loads=294912,
+            product_madds=393216,
+            wake_one=2000.0,  # and a thousand on both: nobody sleeps
+        ),
     )
     assert found["clock_hz"] == pytest.approx(2e9)
     core = found["core"]
