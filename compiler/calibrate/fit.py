@@ -73,7 +73,7 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, An
     def step(name: str, wide: int) -> float:
         """Cycles of a step of a register tile that has `wide` results for each lane."""
         spent = _together(machine, ns[f"product_{name}"], wake)
-        return spent * ghz * wide * lanes / prod(suite.product_size(machine))
+        return max(LEAST, spent * ghz * wide * lanes / prod(suite.product_size(machine)))
 
     madds = {"default": step("madds", 8) / 8}
     spilled = 8 * 4 + 4 + 1 - machine.registers
