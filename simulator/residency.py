@@ -77,7 +77,7 @@ class Residency:
         self.out: set[int] = set()
         fixed, inputs, results = self._operand_bytes()
         kept = sum(locals_.values())
-        most = HELD_SHARE * self.capacity if tiling.apart else self.capacity
+        most = HELD_SHARE * self.capacity if tiling.apart else kept
         for tensor in sorted(locals_, key=lambda t: (-locals_[t], t)):
             need = fixed + inputs + self._beside(results + kept)
             if need <= self.capacity and kept <= most:

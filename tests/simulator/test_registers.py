@@ -47,6 +47,17 @@ def test_only_the_steps_of_a_product_take_the_memory_beside_the_core() -> None:
     assert found.used <= found.capacity
 
 
+def test_a_tile_of_sums_larger_than_the_memory_beside_the_core_stays_in_registers() -> None:
+    kernel = with_residual(512, 512, 64)
+    tiles = (
+        TileLevel(name="workgroup", sizes=(256, 128, 0)),
+        TileLevel(name="reduction", sizes=(0, 0, 16)),
+    )
+    nests = (msgspec.structs.replace(kernel.nests[0], tiles=tiles), *kernel.nests[1:])
+    found = residency(msgspec.structs.replace(kernel, nests=nests), 512 * 1024)
+    assert found.out == set()  # 128 KiB of f32, 64 KiB of memory
+
+
 def test_without_registers_results_and_residual_take_it_too() -> None:
     # Nothing fits in 64 KiB then, so the product goes out and comes back: its tile written and
     # read, the residual's and the sum's: 4 x 64 x 128 of f32 more.
