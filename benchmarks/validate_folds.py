@@ -20,6 +20,7 @@ from validate_rows import Row
 from validate_stats import error
 
 from xpu_shark.compiler.simulate_main import default_device
+from xpu_shark.compiler.workload_main import Program
 from xpu_shark.simulator.evaluate import Settings, simulate
 from xpu_shark.simulator.target import Target, load
 from xpu_shark.simulator.workload import Workload
@@ -131,10 +132,12 @@ def workload(rows: Sequence[Row]) -> Workload:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.mlir")
         path.write_text(module(rows))
-        tool = [sys.executable, "-m", "xpu_shark.compiler.workload_main", backends]
+        tool = [sys.executable, "-m", "xpu_shark.compiler.workload_main", "workload", backends]
         flags = [str(path), *default_device([str(path)]), "-o", "-"]
         child = subprocess.run([*tool, *flags], capture_output=True, check=True)
-    return msgspec.msgpack.decode(child.stdout, type=Workload)
+    program = msgspec.msgpack.decode(child.stdout, type=Program)
+    assert program.workload is not None
+    return program.workload
 
 
 def _device(fitting: Fitting) -> Iterator[str]:
