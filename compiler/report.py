@@ -109,6 +109,7 @@ def _dispatch(item: Dispatch) -> dict[str, Any]:
         "location": item.locations[0] if item.locations else "",
         "launches": item.launches,
         "constants": item.constants,
+        "resident": item.context.resident,
         "trips": replay_report.trips(item),
         "time_ns": _ns(run.time_ps) if run else none,
         "bound_ns": _ns(run.bounds.bound_ps) if run else none,

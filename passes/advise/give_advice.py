@@ -162,6 +162,9 @@ def _finding(
 
 def _identity(dispatch: Dispatch) -> str:
     values = [str(value) for value in dispatch.constants if value is not None]
+    if dispatch.context.running and dispatch.context.held:
+        inside = "-".join(map(str, dispatch.context.resident))
+        values.append(f"held{dispatch.context.held}[{inside}]")
     return ".".join([dispatch.function, dispatch.name, *values])
 
 
