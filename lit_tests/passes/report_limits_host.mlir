@@ -5,7 +5,7 @@
 // CHECK: remark: [xpu-shark.summary] main on tiny takes
 // CHECK-SAME: 0 modelled, 1 not (outside: the module does not define it); {{.*}} of it is 1 command of the host (all_reduce)
 // CHECK: remark: [xpu-shark.coverage] outside: not modelled, the module does not define it; it has no time
-// CHECK: remark: [xpu-shark.collective] all_reduce of 32 B f32 over 2 devices{{.*}} on tiny takes
+// CHECK: remark: [xpu-shark.collective] all_reduce of 32 B f32 over 2 devices{{.*}} on tiny takes {{.*}} exposed, 0 ps hidden
 // On one without, it is said and has none; what has no time at all is not shown as 0.
 // ALONE: remark: [xpu-shark.summary] main on xdna2: no time for 1 dispatch
 // ALONE: remark: [xpu-shark.coverage] all_reduce of 32 B f32 over 2 devices{{.*}}: not simulated, target xdna2 describes no network
