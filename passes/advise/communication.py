@@ -84,8 +84,9 @@ def _best(case: NetworkCase, rule: NetworkRule) -> Iterator[Finding]:
 def _proved(case: NetworkCase, rule: NetworkRule, change: Change) -> Finding | None:
     simulator, function = case.simulator, case.function
     before, after = simulator.run(change.before), simulator.run(change.after)
-    gained = min(before.time_ps - after.time_ps, _added_ps(case, change.steps))
-    saved = gained * case.block.times
+    whole = len(change.before) > len(change.steps)  # with everything around
+    hidden = 0 if whole else sum(case.hidden_ps(number) for number in change.steps)
+    saved = (before.time_ps - after.time_ps - hidden) * case.block.times
     share = saved / (function.time_ps or 1)
     if before.time_ps < MIN_GAIN * max(after.time_ps, 1) or share < LEAST_SHARE:
         return None
@@ -94,9 +95,9 @@ def _proved(case: NetworkCase, rule: NetworkRule, change: Change) -> Finding | N
     ratios += [(what, one / max(other, 1)) for (what, one), (_, other) in moved]
     proof = judged((), after.time_ps, ratios)
     steps = [case.steps[number] for number in change.steps]
-    exposed = sum(before.exposed_ps)
+    exposed = sum(before.exposed_ps) - hidden
     left = sum(after.exposed_ps)
-    scope = " with all that runs around" if len(change.before) > len(steps) else ""
+    scope = " with all that runs around" if whole else ""
     return Finding(
         id=f"{rule.name}:{_identity(case, change)}",
         rule=rule.name,
@@ -121,12 +122,6 @@ def _proved(case: NetworkCase, rule: NetworkRule, change: Change) -> Finding | N
         what=change.what,
         plans=(_lines(change.before, before), _lines(change.after, after)),
     )
-
-
-def _added_ps(case: NetworkCase, steps: tuple[int, ...]) -> int:
-    """What the steps add to the time of their piece now: more cannot be saved on them."""
-    exposed = case.exposed_ps
-    return sum(exposed[n] if case.steps[n].network else case.steps[n].time_ps for n in steps)
 
 
 def _identity(case: NetworkCase, change: Change) -> str:

@@ -122,9 +122,13 @@ class NetworkCase:
         return self._plan(self.block.in_order())
 
     @cached_property
-    def exposed_ps(self) -> tuple[int, ...]:
-        """What each step adds to the time of the launches, in the order of the program."""
+    def _exposed_ps(self) -> tuple[int, ...]:
         return self.simulator.run(self.in_order).exposed_ps
+
+    def hidden_ps(self, number: int) -> int:
+        """What of a collective's time passes behind launches as the program has it."""
+        step = self.steps[number]
+        return step.time_ps - self._exposed_ps[number] if step.network else 0
 
     @cached_property
     def as_needed(self) -> Plan:

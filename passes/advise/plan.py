@@ -19,6 +19,8 @@ from xpu_shark.simulator.units.launch import launch_ps
 from xpu_shark.simulator.variation import named_moves, time_after
 from xpu_shark.simulator.workload import Collective, Move
 
+NEGLIGIBLE = 0.01  # share of a time: half of what a change must gain to be told
+
 
 @dataclass(frozen=True)
 class Work:
@@ -127,11 +129,16 @@ class Simulator:
             return commands.simulate(item, item.bytes, settings).time_ps or 0
         if not work.time_ps:
             return 0
-        rates = (target.memory[0].bytes_per_s, base.memory[0].bytes_per_s)
-        if target.network is base.network and rates[0] == rates[1]:
+        if target.network is base.network and self._memory_change(work, target) < NEGLIGIBLE:
             return work.time_ps + launch_ps(target) - launch_ps(base)
         team = commands.team(item, self.settings)
         library = work.library and self.settings.mode != "best"
         return collective_after(
             base, target, item.kind, item.bytes, team, item.pairs, library=library
         )
+
+    def _memory_change(self, work: Work, target: Target) -> float:
+        """By what share of its time a collective can change at most where only memory does: by
+        the change of the time for which its bytes keep the memory busy."""
+        rates = (self.settings.target.memory[0].bytes_per_s, target.memory[0].bytes_per_s)
+        return abs(1 / rates[0] - 1 / rates[1]) * work.bytes * PS_PER_S / work.time_ps

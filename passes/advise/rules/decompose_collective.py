@@ -19,10 +19,12 @@ from xpu_shark.passes.advise.network_case import Change, NetworkCase
 from xpu_shark.passes.advise.plan import Part, Work, serial
 from xpu_shark.passes.advise.shrink import accumulated, outermost_axis, shrunk
 from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.workload import Collective
 
 NAME = "decompose_collective"
 CATEGORY = "xpu-shark.collective"
 PARTS = (2, 4, 8)
+MOST_LATENCY = 0.9  # of its time: with more every part takes as long as the whole
 
 
 def propose(case: NetworkCase) -> Iterator[Change]:
@@ -54,9 +56,18 @@ def _reader(case: NetworkCase, number: int) -> tuple[int, int] | None:
 
 
 def _worth(case: NetworkCase, number: int, step: int) -> bool:
-    """Whether two parts could gain: they hide half of the shorter one for one more latency."""
+    """Whether two parts could gain: they hide half of the shorter one, and cost what two halves
+    of the collective take longer than the whole."""
+    if case.latency_share(number) > MOST_LATENCY:
+        return False
     collective, launch = case.steps[number].time_ps, case.steps[step].time_ps
-    return min(collective, launch) > 2 * collective * case.latency_share(number)
+    half = case.simulator.command(_part(case, number, 2))
+    return half is not None and min(collective, launch) > 2 * (2 * half.time_ps - collective)
+
+
+def _part(case: NetworkCase, number: int, parts: int) -> Collective:
+    size = -(-case.payload(number) // parts)
+    return msgspec.structs.replace(case.collectives[number], bytes=size)
 
 
 def _in_parts(
@@ -64,9 +75,7 @@ def _in_parts(
 ) -> Iterator[Change]:
     item, (kernel, axis) = case.collectives[number], where
     name = case.steps[step].label
-    chunk = case.simulator.command(
-        msgspec.structs.replace(item, bytes=-(-case.payload(number) // parts))
-    )
+    chunk = case.simulator.command(_part(case, number, parts))
     launches = _launches(case, name, kernel, axis, parts)
     if chunk is None or launches is None or kernel.axes[axis].extent < parts:
         return

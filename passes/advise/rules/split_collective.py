@@ -19,7 +19,7 @@ from xpu_shark.passes.advise.plan import Part
 
 NAME = "split_collective"
 CATEGORY = "xpu-shark.collective"
-MOST_LATENCY = 0.5  # of its time: what is mostly latency is not worth paying it more often
+MOST_LATENCY = 0.8  # of its time: what is mostly latency is not worth paying it more often
 
 
 def propose(case: NetworkCase) -> Iterator[Change]:
