@@ -28,10 +28,9 @@
 // CHECK-NEXT: launch @outside() on cpu
 // CHECK-NEXT: arm 1
 // CHECK-NEXT: nothing
-// CHECK-NEXT: copy 32 bytes
+// CHECK-NEXT: transfer 32 bytes from cpu to other
 // CHECK-NEXT: read buffer 0[32 for 32]
 // CHECK-NEXT: write buffer 0[0 for 32]
-// CHECK-NEXT: transfer 32 bytes from cpu to other
 // CHECK-NEXT: collective all_reduce sum f32, 32 bytes, 2 devices on cpu
 // CHECK-NEXT: read buffer 0[0 for 32]
 // CHECK-NEXT: write buffer 0[0 for 32]
