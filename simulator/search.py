@@ -28,7 +28,7 @@ from xpu_shark.simulator.target import Target
 BATCH = 4  # simulated between two looks at the best time
 REFINED = 3  # one simulation in this many is kept for neighbours of the best
 LOWERED = 4  # programs that are bounded for one that is run
-RANKED = 20  # tilings that are estimated, at least, for one that is run: a small space needs few
+RANKED = 20  # tilings estimated that fit, at least, for one that is run: a small space needs few
 
 
 class Effort(msgspec.Struct, frozen=True):
@@ -93,7 +93,8 @@ class _Search:
         self._simulate(seeds)
         self.tried.update(map(self.lattice.canonical, seeds))
         ranked = self._ranked(seeds)
-        most = min(self.effort.simulated, max(BATCH, len(self.scores) // RANKED))
+        fitting = sum(score.fits for score in self.scores.values())
+        most = min(self.effort.simulated, max(BATCH, fitting // RANKED))
         kept = most // REFINED
         self._try(islice(ranked, LOWERED * most), most - kept)
         for _ in range(kept):
