@@ -50,7 +50,7 @@ OPERATIONS = (
     Operation("matmul_256x1000x520", 256, 1000, 520),
     Operation("conv3_28_c64", 28, 64, 64, 3),
     Operation("conv3_56_c32", 56, 32, 32, 3),
-    Operation("conv1_56_c64_128", 56, 128, 64, 1),
+    Operation("conv5_28_c32", 28, 32, 32, 5),
 )
 
 

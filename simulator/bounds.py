@@ -46,11 +46,12 @@ def bounds(kernel: BoundKernel, target: Target) -> Bounds:
     least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / rate)
     cycles = {"matrix": 0.0, "vector": 0.0}
     if target.core is not None:
-        least[outer.name] = int(
-            compulsory_bytes(kernel) * PS_PER_S / bytes_per_s(target, target.memory[-1].name)
-        )
+        spread = target.uncertainty  # measured rates: the machine may be that much faster
+        nearest = bytes_per_s(target, target.memory[-1].name) * (1 + spread.bandwidth)
+        least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / nearest)
         needed = sum(core_cost.least_cycles(nest, target) * nest.trips for nest in kernel.nests)
-        least["vector"] = int(needed / target.cores * PS_PER_S / target.clock_hz)
+        quick = target.cores * target.clock_hz * (1 + spread.compute)
+        least["vector"] = int(needed * PS_PER_S / quick)
         return Bounds(least)
     for nest in kernel.nests:
         element = matrix_element(target, nest.contraction)

@@ -115,7 +115,8 @@ def _along_lanes(nest: BoundNest, lane: int) -> bool:
 
 def least_cycles(nest: BoundNest, target: Target) -> float:
     """Cycles of one core that no tiling goes below: multiply-adds of a product at the best rate
-    of any type, other operations on full vectors without what a reduction carries along."""
+    of any type, other operations on full vectors without what a reduction carries along, narrow
+    types as if the core had them."""
     core = target.core
     assert core is not None
     if nest.contraction is not None:
@@ -123,7 +124,8 @@ def least_cycles(nest: BoundNest, target: Target) -> float:
         return nest.points * best / target.vector.lanes
     skip = "" if all(nest.parallel) else _fold_kind(nest)
     share = nest.points / max(nest.box, 1)
-    return share * nest.box * _op_cycles(nest, target, nest.extents, skip) / target.vector.lanes
+    each = _op_cycles(nest, target, nest.extents, skip, native=True)
+    return share * nest.box * each / target.vector.lanes
 
 
 def shape_of(kernel: BoundKernel, nest: BoundNest, extents: Sequence[int]) -> Shape:
@@ -221,18 +223,25 @@ def _point_cycles(nest: BoundNest, target: Target, core: Core, extents: Sequence
     return busy + core.gather_cycles if _indirect(nest) else busy
 
 
-def _op_cycles(nest: BoundNest, target: Target, extents: Sequence[int], skip: str = "") -> float:
+def _op_cycles(
+    nest: BoundNest,
+    target: Target,
+    extents: Sequence[int],
+    skip: str = "",
+    *,
+    native: bool = False,
+) -> float:
     """Arithmetic of one point, as cycles of a whole vector. What is stored in fewer bits than it
-    is computed in is converted for each operation."""
+    is computed in is converted for each operation, unless types are taken for `native`."""
     assert target.core is not None
     points = max(prod(extents), 1)
     total = 0.0
     for work in nest.work:
         if work.kind not in FREE and work.kind != skip:
-            element = work.element
-            narrow = 0.0
+            element, narrow = work.element, 0.0
             if work.kind != "convert" and element in target.core.narrow_cycles:
-                narrow, element = target.core.narrow_cycles[element], "f32"
+                narrow = 0.0 if native else target.core.narrow_cycles[element]
+                element = "f32"
             each = op_cycles(target.vector, work.kind, element) + narrow
             total += work.count * times(work, extents, points) / points * each
     return total
