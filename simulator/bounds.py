@@ -52,6 +52,7 @@ def bounds(kernel: BoundKernel, target: Target) -> Bounds:
         needed = sum(core_cost.least_cycles(nest, target) * nest.trips for nest in kernel.nests)
         quick = target.cores * target.clock_hz * (1 + spread.compute)
         least["vector"] = int(needed * PS_PER_S / quick)
+        least["launch"] = int(least["launch"] / (1 + spread.launch))
         return Bounds(least)
     for nest in kernel.nests:
         element = matrix_element(target, nest.contraction)
