@@ -27,6 +27,7 @@ from xpu_shark.simulator.target import Target
 
 BATCH = 4  # simulated between two looks at the best time
 REFINED = 3  # one simulation in this many is kept for neighbours of the best
+AT_BOUND = 1.01  # times the bound: what is this close is not searched for better
 LOWERED = 4  # programs that are bounded for one that is run
 RANKED = 20  # tilings estimated that fit, at least, for one that is run: a small space needs few
 
@@ -91,6 +92,9 @@ class _Search:
     def run(self, seeds: Iterable[Tiling]) -> list[Candidate]:
         seeds = list(seeds)
         self._simulate(seeds)
+        best = min(self.found, key=self._rank).run
+        if best.time_ps <= AT_BOUND * best.bounds.bound_ps:
+            return sorted(self.found, key=self._rank)
         self.tried.update(map(self.lattice.canonical, seeds))
         ranked = self._ranked(seeds)
         fitting = sum(score.fits for score in self.scores.values())
