@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xpu_shark.compiler.errors import UsageError
 from xpu_shark.simulator import target as targets
-from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.target import Target, TargetError
 
 if TYPE_CHECKING:
     from xpu_shark.compiler.probing import Instrument
     from xpu_shark.passes.module_pass import Effort, Tiling
+    from xpu_shark.simulator.network import Slow
     from xpu_shark.simulator.recording import Recording
 
 MOST: Final = 2**63 - 1  # an index in MLIR
@@ -183,6 +183,8 @@ def _slow_link(text: str) -> tuple[Slow, ...]:
             f"--xpu-slow-link={text}: expected A-B:FACTOR for the link of two neighbours or "
             "A:FACTOR for a device, FACTOR of the full rate above 0 and at most 1, such as 3-4:0.5"
         )
+    from xpu_shark.simulator.network import Slow
+
     return (Slow(tuple(int(device) for device in match.group(1, 2) if device), float(match[3])),)
 
 

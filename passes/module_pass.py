@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from iree.compiler import ir
 
-from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.recording import Recording
-from xpu_shark.simulator.replay import Replay
 from xpu_shark.simulator.result import Finding, Report
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.workload import Workload
+
+if TYPE_CHECKING:
+    from xpu_shark.simulator.network import Slow
+    from xpu_shark.simulator.replay import Replay
 
 Phase = Literal["start", "flow", "executable-sources", "executable-configurations"]
 Tiling = Literal["ir", "default", "best"]

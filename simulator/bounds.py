@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import msgspec
 
-from xpu_shark.simulator import core_cost
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.nest_cost import FREE, matrix_element, times
 from xpu_shark.simulator.peaks import bytes_per_s
@@ -46,6 +45,8 @@ def bounds(kernel: BoundKernel, target: Target) -> Bounds:
     least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / rate)
     cycles = {"matrix": 0.0, "vector": 0.0}
     if target.core is not None:
+        from xpu_shark.simulator import core_cost  # of CPUs only
+
         spread = target.uncertainty  # measured rates: the machine may be that much faster
         nearest = bytes_per_s(target, target.memory[-1].name) * (1 + spread.bandwidth)
         least[outer.name] = int(compulsory_bytes(kernel) * PS_PER_S / nearest)

@@ -10,7 +10,7 @@ from math import prod
 
 import msgspec
 
-from xpu_shark.simulator import apart, lower_core
+from xpu_shark.simulator import apart
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.gang import grid
@@ -41,6 +41,8 @@ class Estimate(msgspec.Struct, frozen=True):
 
 def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
     if target.core is not None:  # caches take any tile
+        from xpu_shark.simulator import lower_core
+
         time, moved = lower_core.estimate(kernel, tiling, target)
         return Estimate(time, moved, 0, target.memory[-1].bytes)
     kernel = apart.recomputing(kernel) if tiling.apart else kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,7 +12,6 @@ from xpu_shark.simulator import commands
 from xpu_shark.simulator.bind import ALONE, Context, kernel_symbols
 from xpu_shark.simulator.blocks import Block, Site, blocks, on_network
 from xpu_shark.simulator.exposure import Exposure, exposures
-from xpu_shark.simulator.network import Slow
 from xpu_shark.simulator.operator_kind import operator_kind
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
@@ -32,6 +32,9 @@ from xpu_shark.simulator.workload import (
 )
 from xpu_shark.simulator.workload import Command as Item
 from xpu_shark.simulator.workload import Function as Source
+
+if TYPE_CHECKING:
+    from xpu_shark.simulator.network import Slow
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
-from xpu_shark.simulator import apart, flow, lower_core, nest_code
+from xpu_shark.simulator import apart, flow, nest_code
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
 from xpu_shark.simulator.gang import Variant, Wave, grid, waves
@@ -43,6 +43,8 @@ class Use(msgspec.Struct):
 def lower(kernel: BoundKernel, tiling: Tiling, target: Target) -> Program:
     """The program of one launch."""
     if target.core is not None:
+        from xpu_shark.simulator import lower_core  # of CPUs only
+
         return lower_core.lower(kernel, tiling, target)
     kernel = apart.recomputing(kernel) if tiling.apart else kernel
     return _Lowering(kernel, tiling, target).program()

@@ -9,7 +9,10 @@ any one time is less than `HELD_SHARE` of the scratchpad.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from math import inf
 
 import msgspec
 
@@ -28,6 +31,7 @@ from xpu_shark.simulator.workload import (
     Repeat,
 )
 
+Place = tuple[int, float]  # first byte of a buffer, and the one behind the last
 Path = tuple[int, ...]  # position in a body, then in the body or arm inside
 
 
@@ -98,24 +102,68 @@ def walk(
 
 
 def _values(steps: Sequence[Step]) -> Iterator[Value]:
+    index = _Index(steps)
     for number, step in enumerate(steps):
         for touch in step.touches or ():
             if touch.written and touch.transient and touch.tensor >= 0 and touch.end is not None:
-                value = _follow(steps, number, touch)
+                value = _follow(steps, index, number, touch)
                 if value is not None:
                     yield value
 
 
-def _follow(steps: Sequence[Step], producer: int, result: Touch) -> Value | None:
+class _Index:
+    """Which steps touch what: a result is followed from one of them to the next, however many
+    commands and places lie between."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._unknown = [number for number, step in enumerate(steps) if step.touches is None]
+        self._near: dict[tuple[int, int, float], list[int]] = {}
+        found: dict[int, dict[Place, list[int]]] = {}
+        for number, step in enumerate(steps):
+            for touch in step.touches or ():
+                places = found.setdefault(touch.buffer, {})
+                places.setdefault(_place(touch), []).append(number)
+        self._buffers = {buffer: _Buffer(places) for buffer, places in found.items()}
+
+    def after(self, step: int, result: Touch) -> Iterator[int]:
+        """Steps behind `step` that touch any of `result`, or nobody knows what, in order."""
+        place = (result.buffer, *_place(result))
+        if place not in self._near:
+            numbers = self._buffers[result.buffer].touching(*_place(result))
+            self._near[place] = sorted({*self._unknown, *numbers})
+        near = self._near[place]
+        return iter(near[bisect_right(near, step) :])
+
+
+class _Buffer:
+    """Steps by the place in one buffer that they touch, by where that starts."""
+
+    def __init__(self, places: Mapping[Place, list[int]]) -> None:
+        self._places = sorted(places)
+        self._steps = [places[place] for place in self._places]
+        self._starts = [start for start, _ in self._places]
+        # No place before one ends behind the largest end so far, which only grows.
+        self._ends = list(accumulate((end for _, end in self._places), max))
+
+    def touching(self, start: int, end: float) -> Iterator[int]:
+        first, last = bisect_right(self._ends, start), bisect_left(self._starts, end)
+        for number in range(first, last):
+            if self._places[number][1] > start:
+                yield from self._steps[number]
+
+
+def _place(touch: Touch) -> Place:
+    return touch.start, inf if touch.end is None else touch.end
+
+
+def _follow(steps: Sequence[Step], index: _Index, producer: int, result: Touch) -> Value | None:
     """The result's readers until it is overwritten; None where some of it goes elsewhere."""
     uses = [(producer, result.tensor)]
-    for number in range(producer + 1, len(steps)):
+    for number in index.after(producer, result):
         step = steps[number]
-        if step.touches is None:
+        if step.touches is None or step.block != steps[producer].block:
             return None
         touched = [touch for touch in step.touches if touch.overlaps(result)]
-        if touched and step.block != steps[producer].block:
-            return None
         if any(not touch.equals(result) for touch in touched if not touch.written):
             return None
         uses += [(number, touch.tensor) for touch in touched if not touch.written]

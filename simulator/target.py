@@ -19,7 +19,7 @@ Rate = Annotated[float, Meta(gt=0, le=1e18)]
 Cost = Annotated[float, Meta(ge=0, le=1e12)]
 TARGETS = Path(__file__).parent / "targets"
 PS_PER_S = 10**12
-TILERS = ("cpu", "gpu", "spatial", "systolic")  # names in tiling.py's table, which needs targets
+TILERS = ("cpu", "gpu", "spatial", "systolic")  # files of tilers/ that have `choose`
 # What no machine goes beyond: a figure past these is a slip of the pen.
 MOST_CORES = 10**6
 SLOWEST_HZ, FASTEST_HZ = 1e3, 1e12

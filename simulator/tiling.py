@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.tilers import cpu, gpu, spatial, systolic
-
-TILERS: dict[str, Callable[[BoundKernel, Target], Tiling]] = {
-    "cpu": cpu.choose,
-    "gpu": gpu.choose,
-    "spatial": spatial.choose,
-    "systolic": systolic.choose,
-}
 
 # Level names of the IR, by what they mean here: the tile that one core holds, and the step along
 # reduction axes. The first that is present counts. Many cores share out workgroups; on a single
@@ -38,7 +31,15 @@ def choose(kernel: BoundKernel, target: Target, mode: str) -> Tiling:
         nest.pinned or (mode == "ir" and kernel.backend in target.iree.backends)
     ):
         return _from_ir(kernel, nest, target)
-    return TILERS[target.tiler](kernel, target)
+    return own(kernel, target)
+
+
+def own(kernel: BoundKernel, target: Target) -> Tiling:
+    """What the chip's own compiler or library would pick: `choose` of `tilers/<tiler>.py`, of
+    which only the one at hand is imported."""
+    module = import_module(f"xpu_shark.simulator.tilers.{target.tiler}")
+    tiler: Callable[[BoundKernel, Target], Tiling] = module.choose
+    return tiler(kernel, target)
 
 
 def _configured(kernel: BoundKernel) -> BoundNest | None:

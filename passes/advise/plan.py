@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from xpu_shark.simulator import commands
+from xpu_shark.simulator import collective_run, commands
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.evaluate import Settings
@@ -131,7 +131,7 @@ class Simulator:
             return 0
         if target.network is base.network and self._memory_change(work, target) < NEGLIGIBLE:
             return work.time_ps + launch_ps(target) - launch_ps(base)
-        team = commands.team(item, self.settings)
+        team = collective_run.team(item, self.settings)
         library = work.library and self.settings.mode != "best"
         return collective_after(
             base, target, item.kind, item.bytes, team, item.pairs, library=library

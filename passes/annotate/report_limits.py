@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from iree.compiler import ir
@@ -14,10 +14,11 @@ from xpu_shark.passes.bridge.read_workload import read_workload
 from xpu_shark.passes.module_pass import Analysis, ModulePass, Refused
 from xpu_shark.passes.remark import Kind, Remark
 from xpu_shark.simulator.evaluate import Settings, simulate
-from xpu_shark.simulator.match_recording import MismatchError
-from xpu_shark.simulator.replay import Replay, replay
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.workload import Workload
+
+if TYPE_CHECKING:
+    from xpu_shark.simulator.replay import Replay
 
 WITHIN_BOUND = 1.05  # a dispatch this close to its bound has nothing left to give
 
@@ -70,6 +71,9 @@ def settings(analysis: Analysis) -> Settings:
 
 
 def _replay(analysis: Analysis, workload: Workload) -> Replay:
+    from xpu_shark.simulator.match_recording import MismatchError
+    from xpu_shark.simulator.replay import replay
+
     assert analysis.recording is not None
     try:
         return replay(workload, analysis.recording, settings(analysis))

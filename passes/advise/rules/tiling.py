@@ -26,7 +26,7 @@ from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.search import QUICK, THOROUGH, search
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.tiling import TILERS
+from xpu_shark.simulator.tiling import own as tiler
 
 NAME = "tiling"
 CATEGORY = "xpu-shark.tiling"
@@ -54,7 +54,7 @@ def propose(case: Case) -> Iterator[Proposal]:
 def _best(case: Case) -> Tiling:
     """The fastest of the tilings around the one in use and around the target's own choice that
     the code generator takes."""
-    start, own = case.run.plan, TILERS[case.target.tiler](case.kernel, case.target)
+    start, own = case.run.plan, tiler(case.kernel, case.target)
     legal, effort = allowed(case), THOROUGH if case.thorough else QUICK
     extra = [own] if legal(own) else []
     found = search(case.kernel, case.target, start, extra, effort=effort, allowed=legal)
