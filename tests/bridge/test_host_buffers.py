@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from conftest import ReadFunction
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.read_host import read_functions
-from xpu_shark.simulator.workload import Place, Span, Work
+from xpu_shark.simulator.workload import Kernel, Place, Span, Work
 
+Read = Callable[[str], Kernel]
 R = "!stream.resource<transient>"
 
 
@@ -80,7 +82,7 @@ def test_loads_of_a_global_are_one_buffer() -> None:
     [("%0", 256), ("%1", None)],
     ids=["the whole binding", "a part of it"],
 )
-def test_a_tensor_knows_its_place(read: ReadFunction, window: str, offset: int | None) -> None:
+def test_a_tensor_knows_its_place(read: Read, window: str, offset: int | None) -> None:
     view = "memref.subview %0[8] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1], offset: 8>>"
     size = 16 if window == "%0" else 8
     kind = "memref<16xf32>" if window == "%0" else "memref<8xf32, strided<[1], offset: 8>>"
@@ -126,7 +128,7 @@ def test_a_tensor_knows_its_place(read: ReadFunction, window: str, offset: int |
     ],
 )
 def test_a_product_that_one_sum_takes_is_a_multiply_add(
-    read: ReadFunction, body: str, work: dict[str, int]
+    read: Read, body: str, work: dict[str, int]
 ) -> None:
     kernel = read(f"""func.func @f(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {{
       %e = tensor.empty() : tensor<8xf32>

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xpu_shark.simulator import peaks, target, tiling
+from xpu_shark.simulator import peaks, target_checks, tiling
 from xpu_shark.simulator.target import TARGETS, Published, Target, TargetError, load, names
 
 TINY = (TARGETS / "tiny.toml").read_text()
@@ -170,4 +170,4 @@ def test_one_memory_level_is_not_enough(tmp_path: Path) -> None:
 def test_tilers_that_a_target_may_name_are_those_that_exist() -> None:
     folder = Path(tiling.__file__).parent / "tilers"
     having = [path.stem for path in folder.glob("*.py") if "\ndef choose(" in path.read_text()]
-    assert sorted(target.TILERS) == sorted(having)
+    assert sorted(target_checks.TILERS) == sorted(having)
