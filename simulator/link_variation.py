@@ -55,9 +55,11 @@ def time_after(
     pairs: Pairs = (),
     *,
     library: bool = True,
+    fold: bool = True,
 ) -> int:
-    """Picoseconds on `moved`, with the algorithm, protocol and chunks chosen on `target`."""
-    chosen = choose(target, kind, bytes, team, pairs, library=library).candidate
+    """Picoseconds on `moved`, with the algorithm, protocol and chunks chosen on `target`; `fold` as
+    it was chosen there, which is kept."""
+    chosen = choose(target, kind, bytes, team, pairs, library=library, fold=fold).candidate
     assert moved.network is not None
     burst = moved.memory[0].burst_bytes
     found = candidates(moved.network, kind, bytes, team, (chosen.algorithm,), burst, pairs)

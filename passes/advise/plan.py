@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from xpu_shark.simulator import collective_run, commands
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.collectives.choose import CLOSE, estimate_ps
 from xpu_shark.simulator.evaluate import Settings
 from xpu_shark.simulator.function_timeline import Run, Task, run
 from xpu_shark.simulator.link_variation import link_moves
 from xpu_shark.simulator.link_variation import time_after as collective_after
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import run_bound
-from xpu_shark.simulator.target import PS_PER_S, Target
+from xpu_shark.simulator.target import PS_PER_S, Network, Target
 from xpu_shark.simulator.units.launch import launch_ps
 from xpu_shark.simulator.variation import named_moves, time_after
 from xpu_shark.simulator.workload import Collective, Move
@@ -90,6 +92,14 @@ class Simulator:
         label = f"{item.kind} of {item.bytes} B"
         return Work(label, done.time_ps, moved, None, item, done.algorithm, library)
 
+    def least_ps(self, item: Collective) -> int:
+        """What a collective of a known size takes at least, as far as can be told without
+        simulating it."""
+        assert isinstance(item.bytes, int)
+        team, library = collective_run.team(item, self.settings), self.settings.mode != "best"
+        target = self.settings.target
+        return int(estimate_ps(target, item.kind, item.bytes, team, library=library) / CLOSE)
+
     def run(self, plan: Plan) -> Run:
         """On the target as described."""
         return run([self._task(part, -1) for part in plan])
@@ -132,13 +142,31 @@ class Simulator:
         if target.network is base.network and self._memory_change(work, target) < NEGLIGIBLE:
             return work.time_ps + launch_ps(target) - launch_ps(base)
         team = collective_run.team(item, self.settings)
-        library = work.library and self.settings.mode != "best"
-        return collective_after(
-            base, target, item.kind, item.bytes, team, item.pairs, library=library
-        )
+        if self._link_change(work, target, team.devices) < NEGLIGIBLE:
+            return work.time_ps
+        library, fold = work.library and self.settings.mode != "best", self.settings.fold
+        what = (item.kind, item.bytes, team, item.pairs)
+        return collective_after(base, target, *what, library=library, fold=fold)
 
     def _memory_change(self, work: Work, target: Target) -> float:
         """By what share of its time a collective can change at most where only memory does: by
         the change of the time for which its bytes keep the memory busy."""
         rates = (self.settings.target.memory[0].bytes_per_s, target.memory[0].bytes_per_s)
         return abs(1 / rates[0] - 1 / rates[1]) * work.bytes * PS_PER_S / work.time_ps
+
+    def _link_change(self, work: Work, target: Target, devices: int) -> float:
+        """By what share of its time a collective can change at most where only the links' rate
+        does: by the change for as many bytes as if every device's message to every other one had
+        all of them and the same link carried them all. Infinite where latency differs."""
+        old, new = self.settings.target.network, target.network
+        if old is None or new is None or new.latency_ns != old.latency_ns or old.protocols:
+            return inf
+        change = max(abs(1 / a - 1 / b) for a, b in zip(_rates(old), _rates(new), strict=True))
+        assert work.command is not None
+        assert isinstance(work.command.bytes, int)
+        return change * work.command.bytes * devices**2 * PS_PER_S / work.time_ps
+
+
+def _rates(network: Network | None) -> list[float]:
+    """Bytes per second of a link on every level."""
+    return [] if network is None else [network.bytes_per_s, *_rates(network.outer)]

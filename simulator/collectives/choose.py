@@ -52,13 +52,7 @@ def choose(
     cannot join the team or is not described, `ValueError` where no algorithm does such a
     collective (see `registry.known_kinds`).
     """
-    network = target.network
-    if network is None:
-        raise NetworkError(f"target {target.name} describes no network")
-    names = _library(target.name, network, kind) if library else ()
-    found = candidates(network, kind, bytes, team, names, target.memory[0].burst_bytes, pairs)
-    if not found:
-        raise ValueError(f"no algorithm for {kind}")
+    found = _found(target, kind, bytes, team, pairs, library=library)
     prices = _Prices(target, bytes)
     best: Run | None = None
     close = _contenders(found, prices)
@@ -72,6 +66,28 @@ def choose(
     assert best is not None
     best = _more_chunks(best, found, prices)
     return best if fold else simulate(best.candidate, target, bytes, fold=False)
+
+
+def estimate_ps(target: Target, kind: str, bytes: int, team: Team, *, library: bool = True) -> int:
+    """Picoseconds without the launch by the best estimate, from which the fastest is at most
+    `CLOSE` times away; for deciding what to simulate. Raises as `choose`."""
+    prices = _Prices(target, bytes)
+    found = _found(target, kind, bytes, team, (), library=library)
+    return _ranked(found, prices)[0][0].estimate
+
+
+def _found(
+    target: Target, kind: str, bytes: int, team: int | Team, pairs: Pairs, *, library: bool
+) -> list[Candidate]:
+    """All that could be chosen."""
+    network = target.network
+    if network is None:
+        raise NetworkError(f"target {target.name} describes no network")
+    names = _library(target.name, network, kind) if library else ()
+    found = candidates(network, kind, bytes, team, names, target.memory[0].burst_bytes, pairs)
+    if not found:
+        raise ValueError(f"no algorithm for {kind}")
+    return found
 
 
 class _Prices:

@@ -61,8 +61,11 @@ def _worth(case: NetworkCase, number: int, step: int) -> bool:
     if case.latency_share(number) > MOST_LATENCY:
         return False
     collective, launch = case.steps[number].time_ps, case.steps[step].time_ps
-    half = case.simulator.command(_part(case, number, 2))
-    return half is not None and min(collective, launch) > 2 * (2 * half.time_ps - collective)
+    part, shorter = _part(case, number, 2), min(collective, launch)
+    if shorter <= 2 * (2 * case.simulator.least_ps(part) - collective):
+        return False
+    half = case.simulator.command(part)
+    return half is not None and shorter > 2 * (2 * half.time_ps - collective)
 
 
 def _part(case: NetworkCase, number: int, parts: int) -> Collective:
