@@ -14,6 +14,7 @@ from xpu_shark.compiler.iree_flags import PHASES, CommandLine, StockOnly, read
 from xpu_shark.compiler.probing import Probing
 from xpu_shark.compiler.remark_sink import RemarkSink, print_record
 from xpu_shark.compiler.session import CompileSession, stops
+from xpu_shark.passes.bridge.find_groups import ATTRIBUTE, FindGroups
 from xpu_shark.passes.bridge.find_pins import PINS, FindPins
 from xpu_shark.passes.bridge.find_repeats import FindRepeats
 from xpu_shark.passes.module_pass import Analysis, ModulePass
@@ -33,7 +34,8 @@ def command_line(args: Sequence[str]) -> CommandLine:
 
 
 def passes(options: Options, command: CommandLine) -> list[ModulePass]:
-    """The passes asked for, after `FindRepeats`, and `FindPins` where the input may fix tile sizes.
+    """The passes asked for, after `FindRepeats`, `FindGroups` where the input may name devices, and
+    `FindPins` where it may fix tile sizes.
 
     Raises `StockOnly` if one of the default passes is not installed.
     """
@@ -42,8 +44,10 @@ def passes(options: Options, command: CommandLine) -> list[ModulePass]:
             raise StockOnly(f"analysis skipped: pass {name} is not in this installation")
     wanted = [pass_registry.create(name) for name in options.passes]
     pins = [FindPins()] if _may_pin(command) else []
-    repeats = [FindRepeats()] if command.compile_from == "start" else []
-    return [*repeats, *pins, *wanted]
+    first: list[ModulePass] = [FindRepeats()] if command.compile_from == "start" else []
+    if first and input_bytes.mentions(command.input, (ATTRIBUTE,)):
+        first.append(FindGroups())
+    return [*first, *pins, *wanted]
 
 
 def _may_pin(command: CommandLine) -> bool:

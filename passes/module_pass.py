@@ -41,6 +41,8 @@ class Analysis:
     results_per_call: int | None = None  # --xpu-per
     source: str = ""  # the input as the user named it
     repeats: dict[str, list[str]] = field(default_factory=dict)  # equal ops: first's place, others'
+    # Devices of a collective's only group, by its place.
+    groups: dict[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     pinned: set[str] = field(default_factory=set)  # kernels whose tiles the input fixes
     trace: str = ""  # --xpu-trace, and what it recorded
     recording: Recording | None = None

@@ -10,6 +10,7 @@ import msgspec
 from iree.compiler import ir
 
 from xpu_shark.passes.annotate import wording
+from xpu_shark.passes.bridge.find_groups import with_groups
 from xpu_shark.passes.bridge.read_workload import read_workload
 from xpu_shark.passes.module_pass import Analysis, ModulePass, Refused
 from xpu_shark.passes.remark import Kind, Remark
@@ -30,7 +31,8 @@ class ReportLimits(ModulePass):
     name: ClassVar[str] = "xpu-report-limits"
 
     def run(self, module: ir.Operation, analysis: Analysis) -> None:
-        analysis.workload = read_workload(module, analysis.target.iree.backends, analysis.pinned)
+        workload = read_workload(module, analysis.target.iree.backends, analysis.pinned)
+        analysis.workload = with_groups(workload, analysis.groups)
         if analysis.recording is None:
             analysis.report = simulate(analysis.workload, settings(analysis))
         else:

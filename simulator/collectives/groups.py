@@ -23,12 +23,13 @@ def check(groups: Groups, devices: int) -> None:
     """Raises `NetworkError` where a group names a device twice or one that is not there, or two
     groups share one. Devices in no group take no part."""
     owner: dict[int, Group] = {}
+    last = max((device for group in groups for device in group), default=0)
     for group in groups:
         for device in group:
             if not 0 <= device < devices:
                 raise NetworkError(
                     f"group {_shown(group)} names device {device}, but the devices are 0 to "
-                    f"{devices - 1}: give --xpu-devices={device + 1} or more"
+                    f"{devices - 1}: give --xpu-devices={last + 1} or more"
                 )
             if device in owner:
                 other = owner[device]

@@ -122,7 +122,7 @@ def command(target: Target, teams: Groups, devices: int = 1, bytes: int = 64) ->
         (
             ((0, 4), (1, 5)),
             4,
-            "group [0, 4] names device 4, but the devices are 0 to 3: give --xpu-devices=5 or more",
+            "group [0, 4] names device 4, but the devices are 0 to 3: give --xpu-devices=6 or more",
         ),
         (((0, 1), (1, 2)), 4, "group [1, 2] names device 1 as [0, 1] does"),
         (((0, 0),), 4, "group [0, 0] names device 0 twice"),
