@@ -35,6 +35,7 @@ def simulate(item: Collective, size: int, settings: Settings) -> CommandRun:
     still = bool(item.pairs) and all(a == b for a, b in item.pairs)
     try:
         check(who.groups, who.devices)
+        _check_pairs(item, who.members)
         if group == 1 or size == 0 or still:
             return CommandRun(time_ps=0, bound_ps=0, serial_ps=0, group=group, reason="no work")
         library = settings.mode != "best"
@@ -46,10 +47,21 @@ def simulate(item: Collective, size: int, settings: Settings) -> CommandRun:
 
 def team(item: Collective, settings: Settings) -> Team:
     """Who takes part: where nobody says how many devices there are, those that are named."""
-    named = 1 + max((device for group in item.groups for device in group), default=-1)
-    if not item.groups:
-        return Team(item.group or settings.devices, (), settings.slow)
-    return Team(settings.devices if settings.devices > 1 else named, item.groups, settings.slow)
+    lists = item.groups or item.pairs
+    named = 1 + max((device for each in lists for device in each), default=0)
+    devices = settings.devices if settings.devices > 1 else named
+    return Team(devices if item.groups else item.group or devices, item.groups, settings.slow)
+
+
+def _check_pairs(item: Collective, members: int) -> None:
+    """Raises `NetworkError` where a pair names a rank that is not there."""
+    for pair in item.pairs:
+        if max(pair) >= members:
+            last = max(map(max, item.pairs))
+            raise NetworkError(
+                f"rank {pair[0]} sends to rank {pair[1]}, but the ranks are 0 to {members - 1}: "
+                f"give --xpu-devices={last + 1} or more"
+            )
 
 
 def _run(done: Run, kind: str, size: int, target: Target) -> CommandRun:

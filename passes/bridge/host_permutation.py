@@ -19,11 +19,12 @@ class Mismatch(ValueError):
 
 
 def partners(frame: Frame, op: ir.Operation, group: int) -> Pairs:
-    """Pairs of a `stream.cmd.collective<send_recv>` over `group` ranks; () where the program does
-    not say. Raises `Mismatch`."""
+    """Pairs of a `stream.cmd.collective<send_recv>` over `group` ranks, 0 for as many as its tables
+    have; () where the program does not say. Raises `Mismatch`."""
     channel, _, *others = op.operands
-    if not group or not op.attributes["operandSegmentSizes"][2]:
+    if not op.attributes["operandSegmentSizes"][2]:
         return ()
+    group = group or _ranks(others[0])
     packed = [by_rank(frame, others[0], channel, rank) for rank in range(group)]
     sends: dict[int, int] = {}
     receives: dict[int, int] = {}
@@ -72,6 +73,15 @@ def by_rank(frame: Frame, value: ir.Value, channel: ir.Value, rank: int) -> int 
     known = [by_rank(frame, operand, channel, rank) for operand in op.operands]
     numbers = [number for number in known if number is not None]
     return _READ[op.name](numbers) if len(numbers) == len(known) else None
+
+
+def _ranks(value: ir.Value) -> int:
+    """Entries of the longest table that `value` comes from."""
+    op = value.owner.operation if isinstance(value, ir.OpResult) else None
+    if op is None or op.name not in _READ:
+        return 0
+    own = len(op.operands) - 2 if op.name == "util.switch" else 0
+    return max(own, *map(_ranks, op.operands))
 
 
 def _switch(numbers: list[int]) -> int:

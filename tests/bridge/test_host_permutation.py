@@ -21,7 +21,7 @@ util.func public @f(%x: !stream.resource<transient>, %n: index) attributes {{
   %none = arith.constant -1 : index
   %low = arith.constant 65535 : i32
   %sixteen = arith.constant 16 : i32
-  %ch = stream.channel.create rank(%c0) count(%c4) : !stream.channel
+  %ch = stream.channel.create{known} : !stream.channel
   %rank = stream.channel.rank %ch : index
   %to = util.switch index from [{to}] at %rank else %none : index
   %from = util.switch index from [{source}] at %rank else %none : index
@@ -41,9 +41,12 @@ util.func public @f(%x: !stream.resource<transient>, %n: index) attributes {{
 """
 
 
-def read(to: str, source: str) -> tuple[tuple[tuple[int, int], ...], str]:
+KNOWN = " rank(%c0) count(%c4)"
+
+
+def read(to: str, source: str, known: str = KNOWN) -> tuple[tuple[tuple[int, int], ...], str]:
     with ir.Context():
-        module = ir.Module.parse(PROGRAM.format(to=to, source=source))
+        module = ir.Module.parse(PROGRAM.format(to=to, source=source, known=known))
         (function,) = read_functions(module.operation)
     (found,) = function.body
     assert isinstance(found, Collective)
@@ -53,6 +56,12 @@ def read(to: str, source: str) -> tuple[tuple[tuple[int, int], ...], str]:
 def test_tables_by_rank_are_a_permutation() -> None:
     pairs, problem = read("%c1, %c2, %c3, %c0", "%c3, %c0, %c1, %c2")
     assert pairs == ((0, 1), (1, 2), (2, 3), (3, 0))
+    assert not problem
+
+
+def test_where_nobody_says_how_many_ranks_there_are_the_tables_do() -> None:
+    pairs, problem = read("%c1, %c2, %c0", "%c2, %c0, %c1", known="")
+    assert pairs == ((0, 1), (1, 2), (2, 0))
     assert not problem
 
 

@@ -234,3 +234,18 @@ def test_chunks_longer_than_the_message_and_prime_groups_on_tori() -> None:
     (ring, *_) = candidates(network("ring", links=2), "all_reduce", 1, 4, ("ring",))
     many = msgspec.structs.replace(ring, chunks=32)
     assert simulate(many, target, 1).timeline.time_ps >= simulate(ring, target, 1).timeline.time_ps
+
+
+@pytest.mark.parametrize(
+    ("devices", "group", "reason"),
+    [
+        (1, 3, ""),  # nobody says how many: those that the pairs name
+        (4, 4, ""),
+        (2, 2, "rank 1 sends to rank 2, but the ranks are 0 to 1: give --xpu-devices=3 or more"),
+    ],
+)
+def test_a_permutation_has_the_ranks_that_it_names(devices: int, group: int, reason: str) -> None:
+    pairs = ((0, 1), (1, 2), (2, 0))
+    item = Collective(kind="send_recv", reduction="", element="f32", bytes=4000, pairs=pairs)
+    done = commands.simulate(item, 4000, Settings(chip(network("ring", links=2)), devices=devices))
+    assert (done.group, done.reason) == (group, reason)
