@@ -9,6 +9,7 @@ from types import ModuleType
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.rules import (
     conversion,
+    fused_attention,
     gather,
     issue,
     launch,
@@ -28,7 +29,7 @@ from xpu_shark.simulator.target import Target
 
 # Of two rules that end at the same tile the first one names the cause.
 _MODULES: tuple[ModuleType, ...] = (
-    *(reread, spill, overlap, tiling, split_reduction, unfuse),
+    *(fused_attention, reread, spill, overlap, tiling, split_reduction, unfuse),
     *(standalone_copy, layout, gather),
     *(precision, conversion, special_functions, issue, launch),
 )

@@ -48,7 +48,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     sides = zip(case.run.plan.tile, case.kernel.axes, strict=True)
     looped = any(size < axis.extent for size, axis in sides)
     if looped and residency.buffers == 1:
-        yield from _second_buffer(case)
+        yield from _second_buffer(case) if not case.run.plan.apart else ()
     elif looped and residency.buffers == case.target.dma.stages:
         yield _deeper(case)
     if case.thorough and case.run.time_ps <= case.run.bounds.serial_ps:

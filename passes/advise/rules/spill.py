@@ -28,7 +28,8 @@ CATEGORY = "xpu-shark.memory"
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
-    return excess_ps(run, target) if target.core is None else 0  # caches keep what fits
+    """Nothing where caches keep what fits, or where `fused_attention` speaks."""
+    return 0 if target.core is not None or run.plan.apart else excess_ps(run, target)
 
 
 def propose(case: Case) -> Iterator[Proposal]:

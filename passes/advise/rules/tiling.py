@@ -33,7 +33,7 @@ CATEGORY = "xpu-shark.tiling"
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
-    return above_bound_ps(run)
+    return 0 if run.plan.apart else above_bound_ps(run)  # of which `fused_attention` speaks
 
 
 def propose(case: Case) -> Iterator[Proposal]:
