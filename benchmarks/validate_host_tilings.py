@@ -29,7 +29,7 @@ from xpu_shark.compiler.trace.problem import TraceError
 
 COUNT = 60
 SEED = 4
-CALLS, WARMUP = 7, 2
+CALLS, WARMUP = 21, 2
 CONFIGURED = "executable-configurations"
 
 

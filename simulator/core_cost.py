@@ -180,14 +180,15 @@ def _product_cycles(
     kernel: BoundKernel, nest: BoundNest, target: Target, core: Core, shape: Shape, rows: int
 ) -> float:
     """One reduction step of the register tile."""
-    across, swapped, gathered = shape.tile[shape.lane], 0, 0
+    across, swapped, gathered, fetch = shape.tile[shape.lane], 0, 0, 0.0
     element = max((kernel.tensors[a.tensor].element for a in nest.reads), key=bits)
     for access in nest.reads:
         if _steps_over(access, shape.lane):
             gathered = _spread(nest, access, shape.tile)
+            fetch = unit.gather_cycles(core, kernel.tensors[access.tensor].element)
         elif _uses(access, shape.lane) and _innermost(access) != shape.lane:
             swapped = across
-    step = unit.Product(rows, across, swapped, gathered)
+    step = unit.Product(rows, across, swapped, gathered, fetch)
     return unit.product_cycles(target, core, step, element, _width(kernel, nest))
 
 
@@ -201,26 +202,30 @@ def _element_cycles(
 ) -> float:
     """Cycles a point of element-wise work: the busier of arithmetic and of loads and stores."""
     per = unit.vectors(target, shape.tile[shape.lane], 32) / shape.tile[shape.lane]
-    moves, swaps, gathers = 0, 0, 0
+    moves, swaps, fetches = 0, 0, 0.0
     for access in (*nest.reads, *nest.writes):
         if not kernel.tensors[access.tensor].is_global or not _uses(access, shape.lane):
             continue
         if _steps_over(access, shape.lane):
-            gathers += 1
+            fetches += unit.gather_cycles(core, kernel.tensors[access.tensor].element)
         elif _innermost(access) != shape.lane:
             swaps += 1
         else:
             moves += 1
     busy = max(_op_cycles(nest, target, extents), moves * core.load_cycles)
-    return busy * per + swaps * core.swap_cycles + gathers * core.gather_cycles
+    return busy * per + swaps * core.swap_cycles + fetches
 
 
 def _point_cycles(nest: BoundNest, target: Target, core: Core, extents: Sequence[int]) -> float:
-    """Cycles a point of a scalar loop: an operation takes as long on one lane as on all."""
+    """Cycles a point of a scalar loop: an operation takes as long on one lane as on all. A sort is
+    IREE's: n - 1 comparisons of neighbours, and that n times."""
+    if nest.whole:
+        along = (e for e, p in zip(nest.extents, nest.parallel, strict=True) if not p)
+        return (prod(along) - 1) * core.sort_cycles
     if not all(nest.parallel) and nest.contraction is not None:
         return core.scalar_cycles
     busy = core.point_cycles + _op_cycles(nest, target, extents)
-    return busy + core.gather_cycles if _indirect(nest) else busy
+    return busy + unit.gather_cycles(core, "default") if _indirect(nest) else busy
 
 
 def _op_cycles(

@@ -18,6 +18,7 @@ from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
 from xpu_shark.simulator.gang import Variant, Wave, pack, waves
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.program import Instruction, Program
+from xpu_shark.simulator.reservations import turns
 from xpu_shark.simulator.target import PS_PER_S, Memory, Target
 from xpu_shark.simulator.units.cost import picoseconds
 from xpu_shark.simulator.units.launch import launch_ps
@@ -107,21 +108,29 @@ def _service_ps(level: Memory, size: int, largest: float, spread: float) -> int:
 
 
 def _waves(work: _Work, tiling: Tiling) -> Iterator[Wave]:
-    """Waves of one workgroup until the other cores have woken, then of one for each core."""
+    """Waves of one workgroup for each core that has work."""
     target = work.target
     assert target.core is not None
-    left = picoseconds(target.core.wake_ns) if target.cores > 1 else 0
-    rest: list[Variant] = []
-    for wave in waves(work.kernel, tiling, 1):
-        (variant,) = wave.variants
-        each = max(1, work.wave_ps(wave.variants))
-        alone = min(wave.count, left // each)
-        if alone:
-            left -= alone * each
-            yield Wave(alone, wave.variants)
-        if wave.count > alone:
-            rest.append(Variant(variant.extents, wave.count - alone))
-    yield from pack(rest, target.cores)
+    queue = [Variant(w.variants[0].extents, w.count) for w in waves(work.kernel, tiling, 1)]
+    if not queue:
+        return
+    each = max(1, work.wave_ps((Variant(queue[0].extents, 1),)))
+    count = sum(variant.cores for variant in queue)
+    for number, cores in turns(count, target.cores, each, picoseconds(target.core.wake_ns)):
+        yield from pack(_take(queue, number * cores), cores)
+
+
+def _take(queue: list[Variant], count: int) -> list[Variant]:
+    """The next `count` workgroups, which leave the queue."""
+    taken = []
+    while count:
+        first = queue.pop(0)
+        part = min(count, first.cores)
+        taken.append(Variant(first.extents, part))
+        if part < first.cores:
+            queue.insert(0, Variant(first.extents, first.cores - part))
+        count -= part
+    return taken
 
 
 def _wave(work: _Work, emitter: Emitter, variants: tuple[Variant, ...]) -> Bodies:

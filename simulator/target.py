@@ -114,9 +114,9 @@ class Core(Struct, frozen=True, kw_only=True):
     lane, `spill_cycles` of one accumulator that finds no register, `scalar_cycles` of one step of
     a product that was not vectorized, `point_cycles` of one point of any other such loop,
     `masked_cycles` of one vector of a loop whose length no whole number of vectors fills,
-    `swap_cycles` of one element that goes to another lane, `gather_cycles` of one that is fetched
-    on its own, `narrow_cycles[type]` to do one operation on one vector in 32 bits where it is
-    stored in fewer.
+    `swap_cycles` of one element that goes to another lane, `gather_cycles[type]` of one that is
+    fetched on its own, `sort_cycles` of one comparison of a sort, `narrow_cycles[type]` to do one
+    operation on one vector in 32 bits where it is stored in fewer.
     `latency_cycles[kind]` is how soon an operation can use the result of the one before it.
     One core starts a launch; the others, asleep until then, join `wake_ns` later.
     """
@@ -132,7 +132,8 @@ class Core(Struct, frozen=True, kw_only=True):
     point_cycles: Rate
     masked_cycles: Rate
     swap_cycles: Rate
-    gather_cycles: Rate
+    gather_cycles: dict[str, Rate]
+    sort_cycles: Rate
     narrow_cycles: dict[str, Rate] = {}
 
 

@@ -54,7 +54,7 @@ def _core(target: Target) -> Iterator[str]:
         return
     if target.execution != "waves" or len(target.memory) < 3:
         yield 'a target with a table [core] needs execution = "waves" and three levels of memory'
-    for table in ("madd_cycles", "latency_cycles", "fold_cycles"):
+    for table in ("madd_cycles", "latency_cycles", "fold_cycles", "gather_cycles"):
         if "default" not in getattr(target.core, table):
             yield f"core.{table} needs an entry named default"
     for level in target.memory[1:]:

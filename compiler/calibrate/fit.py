@@ -87,6 +87,10 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, An
     add = _per_vector(machine, ns["each_add"], ghz) / (2 * suite.REPEATS + 1)
     copy = ns["each_copy"] / elements
     masked = ns["each_masked"] - copy * prod(suite.MASKED)
+    gathers = {"default": max(LEAST, (ns["each_gather"] / elements - copy) * ghz)}
+    for element in suite.NARROW:
+        fetched = ns[f"each_gather_{element}"] - ns[f"each_{element}"]
+        gathers[element] = max(LEAST, fetched * ghz / elements)
     chain = ns["row_add"] * ghz / prod(suite.ROW)
     return {
         "registers": machine.registers,
@@ -107,7 +111,8 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, An
         "point_cycles": ns["each_point"] * ghz / prod(suite.REORDERED),
         "masked_cycles": max(LEAST, masked * ghz / _vectors(suite.MASKED, lanes)),
         "swap_cycles": ns["each_swap"] * ghz / prod(suite.SWAPPED),
-        "gather_cycles": max(LEAST, (ns["each_gather"] / elements - copy) * ghz),
+        "gather_cycles": gathers,
+        "sort_cycles": ns["each_sort"] * ghz / (suite.SORTED * (suite.SORTED - 1)),
         "narrow_cycles": {
             element: max(LEAST, ns[f"each_{element}"] * ghz / each - add)
             for element in suite.NARROW
@@ -147,7 +152,8 @@ def _memory(
     shared: list[dict[str, Any]] = []
     for name, size in (("dram", machine.memory_bytes), ("l3", last.bytes)):
         one = moved[name] / ns[f"stream_{name}_one"] * 1e9
-        all_ = moved[name] / ns[f"stream_{name}_all"] * 1e9
+        busy = _together(machine, ns[f"stream_{name}_all"], core["wake_ns"]) / machine.cores
+        all_ = moved[name] / max(LEAST, busy) * 1e9
         rates = {"bytes_per_s": max(one, all_), "core_bytes_per_s": one}
         shared.append({"name": name, "bytes": size, **rates, "burst_bytes": line})
     shared[0] |= {"line_ns": _cold_line(machine, ns, ghz, core)}

@@ -145,6 +145,20 @@ def transpose(name: str, shape: tuple[int, ...], order: tuple[int, ...]) -> Kern
     return Kernel(name, text, (f"{source}=1",))
 
 
+def sort(name: str, length: int) -> Kernel:
+    """Numbers to be put in order that stand the other way round: IREE exchanges neighbours."""
+    tensor = f"tensor<{length}xf32>"
+    text = f"""func.func @{name}(%a: {tensor}) -> {tensor} {{
+  %c = iree_linalg_ext.sort dimension(0) outs(%a : {tensor}) {{
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.cmpf olt, %x, %y : f32
+    iree_linalg_ext.yield %r : i1
+  }} -> {tensor}
+  return %c : {tensor}
+}}"""
+    return Kernel(name, text, (f"{length}xf32={' '.join(map(str, range(length, 0, -1)))}",))
+
+
 def window(name: str, side: int, channels: int, config: str) -> Kernel:
     """A 3 x 3 convolution of `side` x `side` outputs, as many channels in as out."""
     c, wide = channels, side + 2

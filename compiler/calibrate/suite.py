@@ -10,6 +10,7 @@ from xpu_shark.compiler.calibrate.kernels import (
     elements,
     product,
     rows,
+    sort,
     ticks,
     tiles,
     transpose,
@@ -30,9 +31,11 @@ BLOCK: Final = 64  # rows, columns and depth of a workgroup: its operands are in
 BLOCKS: Final = 32  # workgroups a core
 ROWS: Final = (64, 512)
 ROW: Final = (8, 4096)
-WAKE: Final = (128, 1024)  # about 40 us of one core: more than it takes to wake another
+WAKE: Final = (8, 4096)  # rows and columns of a workgroup, about 10 us of one core
+WAKE_BLOCKS: Final = 7  # workgroups a core: too few for IREE to hand out several at a time
 BEYOND: Final = 4  # times what L2 keeps of a column: that it does not keep comes from L3
 NARROW: Final = ("bf16", "f16")
+SORTED: Final = 256
 
 # Operations by kind, done `REPEATS` times, each with an addition behind it.
 CHEAP: Final = {
@@ -112,12 +115,15 @@ def _elements(machine: Machine) -> list[Kernel]:
     for element in NARROW:
         one = ["%r = arith.addf %x, %y : " + element]
         found.append(elements(f"each_{element}", SHAPE, one, config, element=element))
+        name = f"each_gather_{element}"
+        found.append(elements(name, SHAPE, one, config, element=element, step=2))
     plain = ["%r = arith.addf %x, %y : f32"]
     found.append(elements("each_copy", SHAPE, plain, config))
     found.append(elements("each_masked", MASKED, plain, tiles((64, 0), (1, machine.lanes))))
     found.append(elements("each_gather", SHAPE, plain, config, step=2))
     found.append(transpose("each_swap", SWAPPED, (1, 0)))
     found.append(transpose("each_point", REORDERED, (1, 0, 2)))
+    found.append(sort("each_sort", SORTED))
     return found
 
 
@@ -150,8 +156,9 @@ def _rows(machine: Machine) -> list[Kernel]:
         found.append(rows(f"rows_{kind}", ROWS, operation, many))
         found.append(rows(f"row_{kind}", ROW, operation, one))
     wide = tiles((8, 0), (8, 0), step)
-    found.append(rows("wake_one", WAKE, "arith.addf", wide))
-    found.append(rows("wake_all", WAKE, "arith.addf", wide, threads=0))
+    shape = (machine.cores * WAKE_BLOCKS * WAKE[0], WAKE[1])
+    found.append(rows("wake_one", shape, "arith.addf", wide))
+    found.append(rows("wake_all", shape, "arith.addf", wide, threads=0))
     return found
 
 

@@ -43,7 +43,8 @@ SOURCES = {
     "core.point_cycles": "each_point",
     "core.masked_cycles": "each_masked",
     "core.swap_cycles": "each_swap",
-    "core.gather_cycles": "each_gather",
+    "core.gather_cycles.default": "each_gather",
+    "core.sort_cycles": "each_sort",
     "vector.cycles_per_op.default": "each_add",
     "vector.cycles_per_op.madd": "each_mul",
     "vector.cycles_per_op.max": "each_max",
@@ -52,6 +53,7 @@ SOURCES = {
     "vector.cycles_per_op.convert": "each_convert",
     **{f"vector.cycles_per_op.{kind}": f"each_{kind}" for kind in suite.FUNCTIONS},
     **{f"core.madd_cycles.{element}": f"product_{element}" for element in suite.PRODUCTS},
+    **{f"core.gather_cycles.{element}": f"each_gather_{element}" for element in suite.NARROW},
     **{f"core.narrow_cycles.{element}": f"each_{element}" for element in suite.NARROW},
 }
 

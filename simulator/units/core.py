@@ -17,12 +17,13 @@ from xpu_shark.simulator.units.cost import ceildiv
 class Product(msgspec.Struct, frozen=True):
     """One reduction step of a register tile: `rows` broadcast values times `columns` results next
     to each other; of these, `swapped` are brought into lane order and `gathered` fetched one by
-    one first."""
+    one first, each at `gather_cycles`."""
 
     rows: int
     columns: int
     swapped: int = 0
     gathered: int = 0
+    gather_cycles: float = 0.0
 
 
 def vectors(target: Target, columns: int, width: int) -> int:
@@ -38,7 +39,7 @@ def product_cycles(target: Target, core: Core, step: Product, element: str, widt
     spilled = max(0, held + across + 1 - core.registers)
     busy = max(
         held * madd_cycles(core, element),
-        (step.rows + across) * core.load_cycles + step.gathered * core.gather_cycles,
+        (step.rows + across) * core.load_cycles + step.gathered * step.gather_cycles,
         step.swapped * core.swap_cycles,
         latency(core, "madd"),
     )
@@ -48,6 +49,11 @@ def product_cycles(target: Target, core: Core, step: Product, element: str, widt
 def madd_cycles(core: Core, element: str) -> float:
     """Of one register of results, at the type that the product is stored in."""
     return core.madd_cycles.get(element, core.madd_cycles["default"])
+
+
+def gather_cycles(core: Core, element: str) -> float:
+    """Of one element fetched on its own: narrow ones go through memory to their lanes."""
+    return core.gather_cycles.get(element, core.gather_cycles["default"])
 
 
 def fold_cycles(core: Core, kind: str, rows: int) -> float:

@@ -83,6 +83,14 @@ def test_a_nest_without_tiles_runs_point_by_point() -> None:
     assert cycles(kernel, 4, 64) == 4 * 64 * (2.0 + 1.0)
 
 
+def test_a_sort_compares_neighbours_as_often_as_there_are_elements() -> None:
+    # 4 rows of 10 elements: 10 x 9 comparisons of 7 cycles for each.
+    kernel = matmul(4, 1, 10)
+    nest = msgspec.structs.replace(kernel.nests[0], whole=True)
+    sort = bind(msgspec.structs.replace(kernel, nests=(nest,)), {})
+    assert cycles(sort, 4, 1, 10) == 4 * 10 * 9 * 7.0
+
+
 def test_two_cores_share_the_workgroups() -> None:
     # 8 x 64 results of 64 steps in 4 workgroups of 2 tiles: 2 waves of 1024 cycles, if nothing
     # has to be waited for, after a launch of 100 ns.

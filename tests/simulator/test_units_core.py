@@ -40,9 +40,14 @@ def test_narrow_types_take_the_time_of_their_own_code() -> None:
     assert unit.product_cycles(HOST, CORE, step, "f16", 16) == 8 * 1.0  # the default
 
 
+def test_narrow_elements_cost_their_own_to_fetch() -> None:
+    assert unit.gather_cycles(CORE, "bf16") == 18.0
+    assert unit.gather_cycles(CORE, "f32") == 3.0
+
+
 def test_elements_out_of_lane_order_are_shuffled_or_fetched_first() -> None:
     assert unit.product_cycles(HOST, CORE, Product(1, 8, swapped=8), "f32", 32) == 8 * 0.75
-    gathered = Product(1, 8, gathered=8)
+    gathered = Product(1, 8, gathered=8, gather_cycles=3.0)
     assert unit.product_cycles(HOST, CORE, gathered, "f32", 32) == (1 + 1) * 0.5 + 8 * 3.0
 
 
