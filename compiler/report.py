@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 import msgspec
@@ -26,7 +26,7 @@ def write(analysis: Analysis, layout: str, stream: TextIO) -> None:
         for row in replay_report.rows(analysis.replayed) if analysis.replayed else ():
             print(msgspec.json.encode(row).decode(), file=stream)
     else:
-        for line in table(report):
+        for line in table(report, _advice(report) if analysis.advised else {}):
             print(one_line(line), file=stream)
         for line in replay_report.table(analysis.replayed) if analysis.replayed else ():
             print(line, file=stream)
@@ -47,8 +47,15 @@ def rows(report: Report, source: str) -> Iterator[dict[str, Any]]:
     yield from (_finding(item) for item in report.findings)
 
 
-def table(report: Report) -> Iterator[str]:
-    """Each function's summary line, then its dispatches by total time."""
+def _advice(report: Report) -> dict[str, str]:
+    """What advice comes to, by function."""
+    from xpu_shark.passes.advise.give_advice import totals  # needs IREE
+
+    return {function.name: text for function, _, text in totals(report)}
+
+
+def table(report: Report, advice: Mapping[str, str]) -> Iterator[str]:
+    """Each function's summary line, then its dispatches by total time, then what `advice` says."""
     if not report.functions:
         yield wording.no_function(report.target)
     for function in report.functions:
@@ -66,6 +73,8 @@ def table(report: Report) -> Iterator[str]:
         found = [f for f in report.findings if f.function == function.name]
         for finding in found:
             yield f"  {wording.finding(finding, report.target)} (explain {finding.id})"
+        if function.name in advice:
+            yield f"  {advice[function.name]}"
 
 
 def _figures(item: Dispatch) -> str:

@@ -49,6 +49,7 @@ class Analysis:
     workload: Workload | None = None
     replayed: Replay | None = None
     report: Report | None = None
+    advised: bool = False  # whether the report's findings are all that rules find
     # Findings that need another compile of the program; asked for at high effort only.
     more_findings: Callable[[Analysis], Sequence[Finding]] = lambda _: ()
 

@@ -53,7 +53,8 @@ class GiveAdvice(ModulePass):
         if analysis.effort == "high":
             findings += analysis.more_findings(analysis)
         findings.sort(key=lambda finding: (-finding.saved_ps, finding.id))
-        analysis.report = msgspec.structs.replace(report, findings=tuple(findings))
+        analysis.report = msgspec.structs.replace(report, findings=tuple(apart(findings)))
+        analysis.advised = True
         for remark in remarks(analysis.report):
             remark.emit(module.context)
 
@@ -172,12 +173,29 @@ def remarks(report: Report) -> Iterator[Remark]:
     """One Missed remark a finding, then for each function what all of it could save."""
     for finding in report.findings:
         yield _remark(finding, report.target)
+    yield from (_total(*total, report.target) for total in totals(report))
+
+
+def apart(findings: list[Finding]) -> Iterator[Finding]:
+    """The findings with a number behind each name that an earlier one has: one place in the source
+    may be several in the program, as a function called twice is."""
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        seen[finding.id] += 1
+        number = seen[finding.id]
+        name = finding.id if number == 1 else f"{finding.id}.{number}"
+        yield msgspec.structs.replace(finding, id=name)
+
+
+def totals(report: Report) -> Iterator[tuple[Function, list[Finding], str]]:
+    """For each function that rules could look at what they found, and in words what it comes to."""
     for function in report.functions:
         found = [f for f in report.findings if f.function == function.name]
         dispatches = [d for d in report.dispatches if d.function == function.name]
         skipped = [d for d in dispatches if d.missing or d.state != "modelled"]
         if function.time_ps or skipped:
-            yield _total(function, found, skipped, report.target)
+            text = wording.advice(function, found, budget(found), skipped, report.target)
+            yield function, found, text
 
 
 def _remark(finding: Finding, target: str) -> Remark:
@@ -207,16 +225,14 @@ def _remark(finding: Finding, target: str) -> Remark:
     )
 
 
-def _total(
-    function: Function, found: list[Finding], skipped: list[Dispatch], target: str
-) -> Remark:
+def _total(function: Function, found: list[Finding], text: str, target: str) -> Remark:
     return Remark(
         kind=Kind.ANALYSIS,
         category="xpu-shark.summary",
         name=f"{function.name}.advice",
         function=function.name,
         location=function.location,
-        message=wording.advice(function, found, budget(found), skipped, target),
+        message=text,
         args=(
             ("Target", target),
             ("Findings", str(len(found))),

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from kernels import elementwise, matmul, softmax
 
-from xpu_shark.passes.advise.give_advice import MOST_OF_A_RULE, GiveAdvice, remarks
+from xpu_shark.passes.advise.give_advice import MOST_OF_A_RULE, GiveAdvice, apart, remarks
 from xpu_shark.passes.annotate.report_limits import settings
 from xpu_shark.passes.module_pass import Analysis, Effort
 from xpu_shark.simulator.evaluate import simulate
@@ -52,6 +52,12 @@ def test_ids_are_unique_and_name_rule_function_and_dispatch() -> None:
         rule, _, rest = finding.id.partition(":")
         assert rule.rstrip("0123456789") == finding.rule
         assert rest == f"main.{finding.dispatch}"
+
+
+def test_findings_at_one_place_of_the_source_have_names_of_their_own() -> None:
+    one, other, *_ = advised(KERNELS, "mi300x", "high")
+    names = [finding.id for finding in apart([one, other, one, one])]
+    assert names == [one.id, other.id, f"{one.id}.2", f"{one.id}.3"]
 
 
 def test_no_rule_takes_all_turns_at_default_effort() -> None:

@@ -51,3 +51,11 @@ def test_a_mode_without_phases_cannot_be_simulated(run: Run, matmul: str) -> Non
     done = run("simulate", matmul, TINY, "--compile-mode=precompile")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_what_advice_comes_to_is_said_where_there_is_none_too(run: Run, matmul: str) -> None:
+    text = run("simulate", matmul, "--xpu-target=tpu_v6e").stdout.decode()
+    assert text.splitlines()[-1].startswith("  main on tpu_v6e: ")
+    quiet = run("simulate", matmul, "--xpu-target=tpu_v6e", "--xpu-effort=low").stdout.decode()
+    assert text.startswith(quiet)
+    assert "main on tpu_v6e: " not in quiet

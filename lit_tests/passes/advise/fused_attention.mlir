@@ -7,6 +7,7 @@
 // CHECK: one fused attention kernel in blocks of [{{.*}}] instead of product, softmax and product one after another, tile [8, 1024, 1024, 64, 64], the 16x1024x1024xf32 transient tensor stored and loaded again: {{[2-9]}}.
 // CHECK-SAME: explain fused_attention:narrow.
 // CHECK-NOT: explain {{spill|tiling|reread}}
+// CHECK: narrow on tpu_v6e: 1 suggestion and 0 that depend on uncertain constants
 
 // Heads of 128 have one.
 // CHECK-LABEL: wide on tpu_v6e
