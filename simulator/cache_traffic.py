@@ -121,7 +121,7 @@ def _foreseen(
 ) -> bool:
     """Whether the innermost loop that moves the operand walks it line after line, and none of the
     lines that a register tile is at is driven out by the others."""
-    if any(index.indirect for index in access.map):
+    if access.map and access.map[-1].indirect:
         return False
     dims = {dim for index in access.map for dim, _ in index.terms}
     last = {dim for dim, _ in access.map[-1].terms} if access.map else set()

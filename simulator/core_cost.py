@@ -217,15 +217,22 @@ def _element_cycles(
 
 
 def _point_cycles(nest: BoundNest, target: Target, core: Core, extents: Sequence[int]) -> float:
-    """Cycles a point of a scalar loop: an operation takes as long on one lane as on all. A sort is
-    IREE's: n - 1 comparisons of neighbours, and that n times."""
+    """Cycles a point of a scalar loop: an operation takes as long on one lane as on all."""
     if nest.whole:
-        along = (e for e, p in zip(nest.extents, nest.parallel, strict=True) if not p)
-        return (prod(along) - 1) * core.sort_cycles
+        return _sort_cycles(nest, target, core, extents)
     if not all(nest.parallel) and nest.contraction is not None:
         return core.scalar_cycles
     busy = core.point_cycles + _op_cycles(nest, target, extents)
     return busy + unit.gather_cycles(core, "default") if _indirect(nest) else busy
+
+
+def _sort_cycles(nest: BoundNest, target: Target, core: Core, extents: Sequence[int]) -> float:
+    """Cycles an element of IREE's sort, which compares all neighbours of n elements n times; the
+    nest has its comparator log2(n) times an element, in its work or in its points."""
+    along = prod(e for e, p in zip(nest.extents, nest.parallel, strict=True) if not p)
+    times, counted = nest.points / nest.box, max(1, (along - 1).bit_length())
+    comparator = _op_cycles(nest, target, extents) / counted
+    return (along - 1) * (core.sort_cycles / times + comparator)
 
 
 def _op_cycles(

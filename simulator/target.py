@@ -115,8 +115,8 @@ class Core(Struct, frozen=True, kw_only=True):
     a product that was not vectorized, `point_cycles` of one point of any other such loop,
     `masked_cycles` of one vector of a loop whose length no whole number of vectors fills,
     `swap_cycles` of one element that goes to another lane, `gather_cycles[type]` of one that is
-    fetched on its own, `sort_cycles` of one comparison of a sort, `narrow_cycles[type]` to do one
-    operation on one vector in 32 bits where it is stored in fewer.
+    fetched on its own, `sort_cycles` of one step of a sort beside its comparator,
+    `narrow_cycles[type]` to do one operation on one vector in 32 bits where it is stored in fewer.
     `latency_cycles[kind]` is how soon an operation can use the result of the one before it.
     One core starts a launch; the others, asleep until then, join `wake_ns` later.
     """

@@ -16,7 +16,7 @@ from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import run_bound, simulate_kernel
 from xpu_shark.simulator.target import Target, TargetError, load
-from xpu_shark.simulator.workload import Kernel, TileLevel
+from xpu_shark.simulator.workload import Kernel, TileLevel, Work
 
 
 def tiled(kernel: Kernel, peeled: bool = True, **levels: tuple[int, ...]) -> Kernel:
@@ -84,11 +84,13 @@ def test_a_nest_without_tiles_runs_point_by_point() -> None:
 
 
 def test_a_sort_compares_neighbours_as_often_as_there_are_elements() -> None:
-    # 4 rows of 10 elements: 10 x 9 comparisons of 7 cycles for each.
+    # 4 rows of 10 elements, 10 x 9 steps each: 7 cycles, and the comparator. The nest has 4 of
+    # its operation of one cycle an element, for the 4 halvings of 10.
     kernel = matmul(4, 1, 10)
-    nest = msgspec.structs.replace(kernel.nests[0], whole=True)
+    work = (Work(kind="compare", element="f32", count=4),)
+    nest = msgspec.structs.replace(kernel.nests[0], whole=True, work=work, contraction=None)
     sort = bind(msgspec.structs.replace(kernel, nests=(nest,)), {})
-    assert cycles(sort, 4, 1, 10) == 4 * 10 * 9 * 7.0
+    assert cycles(sort, 4, 1, 10) == 4 * 10 * 9 * (7.0 + 1.0)
 
 
 def test_two_cores_share_the_workgroups() -> None:
