@@ -124,12 +124,23 @@ def _foreseen(
     if access.map and access.map[-1].indirect:
         return False
     dims = {dim for index in access.map for dim, _ in index.terms}
-    last = {dim for dim, _ in access.map[-1].terms} if access.map else set()
-    moving = [loop.dim for loop in loops if loop.dim in dims and loop.trips > 1]
-    if moving and moving[-1] not in last:
+    moving = [loop for loop in loops if loop.dim in dims and loop.trips > 1]
+    if moving and not _to_the_next_line(kernel, access, moving[-1], target):
         return False
     near = _cache(target.memory[-1], target.memory[-1].burst_bytes)
     return pressure(kernel, nest, access, loops, len(loops), near) <= 1
+
+
+def _to_the_next_line(kernel: BoundKernel, access: Access, loop: Loop, target: Target) -> bool:
+    """Whether a turn of the loop goes along the row, or past rows shorter than a line."""
+    if any(dim == loop.dim for dim, _ in access.map[-1].terms):
+        return True
+    tensor = kernel.tensors[access.tensor]
+    elements = 0
+    for place, index in enumerate(access.map):
+        factor = sum(abs(c) for dim, c in index.terms if dim == loop.dim)
+        elements += factor * loop.step * prod(tensor.shape[place + 1 :])
+    return storage_bytes(tensor.element, elements) <= target.memory[-1].burst_bytes
 
 
 def _loops(kernel: BoundKernel, nest: BoundNest, tiling: Tiling) -> tuple[Loop, ...]:

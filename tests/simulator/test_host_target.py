@@ -11,7 +11,7 @@ import pytest
 from tests.simulator.hosts import HOST, TABLES, changed
 from tests.simulator.kernels import elementwise, matmul
 from xpu_shark.compiler.calibrate import toml_text
-from xpu_shark.simulator import core_cost, lower_core
+from xpu_shark.simulator import cache_traffic, core_cost, lower_core
 from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import run_bound, simulate_kernel
@@ -36,6 +36,23 @@ def product(m: int, n: int, k: int, *, peeled: bool = True, columns: int = 16) -
             distribution=(8, columns, 0),
             vector_common_parallel=(8, 8, 0),
             vector_reduction=(0, 0, 8),
+        ),
+        {},
+    )
+
+
+def copied_columns(rows: int, columns: int, taken: int) -> BoundKernel:
+    """The first `taken` of the columns, in an array of their own."""
+    kernel = elementwise(rows, taken, kind="add")
+    tensors = list(kernel.tensors)
+    read = kernel.nests[0].reads[0].tensor
+    tensors[read] = msgspec.structs.replace(tensors[read], shape=(rows, columns))
+    return bind(
+        tiled(
+            msgspec.structs.replace(kernel, tensors=tuple(tensors)),
+            peeled=False,
+            distribution=(64, taken),
+            vector_common_parallel=(1, 8),
         ),
         {},
     )
@@ -126,6 +143,15 @@ def test_foreseen_lines_take_bandwidth() -> None:
     assert run.bytes["dram"] == 3 << 18
     assert run.time_ps == pytest.approx((3 << 18) / 16e9 * 1e12, rel=0.01)
     assert run.attribution.limit == "dram"
+
+
+@pytest.mark.parametrize(("columns", "waited"), [(12, False), (24, True)])
+def test_rows_shorter_than_a_line_are_walked_line_after_line(columns: int, waited: bool) -> None:
+    # 8 of the columns of each of 512 rows are copied: 48 bytes from row to row stay within the
+    # next line of 64, which a prefetcher foresees; 96 skip one.
+    kernel = copied_columns(512, columns, 8)
+    flow = cache_traffic.traffic(kernel, Tiling((64, 8), (0,)), HOST)
+    assert (flow.waits_ps > 0) == waited
 
 
 def test_lines_that_a_stride_skips_to_are_waited_for() -> None:
