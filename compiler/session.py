@@ -26,6 +26,7 @@ class CompileSession:
     def __init__(self, command: CommandLine) -> None:
         self._command = command
         known_dialects.register()
+        gc.freeze()  # what is loaded by now stays: collections need not look at it again
         self._session = Session()
         self.context: ir.Context = self._session.context
         self._invocation = self._session.invocation()

@@ -194,9 +194,10 @@ class Residency:
 
     def _bytes(self, nest: BoundNest, access: Access, looped: set[int]) -> int:
         tile, axes = self.tiling.tile, self.kernel.axes
-        spread = set(self.tiling.order) if self.target.execution == "waves" else set()
+        if self.target.execution == "waves":
+            looped = looped.union(self.tiling.order)
         extents = [
-            min(tile[axis], axes[axis].extent) if axis in looped | spread else axes[axis].extent
+            min(tile[axis], axes[axis].extent) if axis in looped else axes[axis].extent
             for axis in nest.axes
         ]
         return region(self.kernel.tensors[access.tensor], access, extents).bytes

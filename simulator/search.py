@@ -39,7 +39,7 @@ class Effort(msgspec.Struct, frozen=True):
     simulated: int
 
 
-QUICK = Effort(estimated=120, simulated=6)
+QUICK = Effort(estimated=60, simulated=4)
 THOROUGH = Effort(estimated=600, simulated=24)
 
 
