@@ -253,3 +253,7 @@ def test_neighbours_are_told_by_the_bytes_that_pass_between_them() -> None:
     assert neighbours(function, "aside") == Neighbours(next="use")
     assert neighbours(function, "use") == Neighbours(maker="make", next="aside")
     assert neighbours(function, "use").closest == "make"
+    reduced = Collective(kind="all_reduce", reduction="sum", element="f32", bytes=64)
+    apart = Function(name="main", body=(*body[:2], reduced, *body[2:]))
+    assert neighbours(apart, "make") == Neighbours(next="aside")
+    assert neighbours(apart, "use") == Neighbours()
