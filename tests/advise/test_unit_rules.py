@@ -30,6 +30,7 @@ from xpu_shark.simulator.target import load
 from xpu_shark.simulator.variation import moved, relaxed, time_after
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import (
+    Collective,
     Contraction,
     Dim,
     Function,
