@@ -13,6 +13,9 @@ from xpu_shark.compiler import errors, flags
 from xpu_shark.compiler.errors import USAGE, UsageError
 
 INTERRUPTED: Final = 130
+# Commands that read their arguments themselves; `compile --help` is iree-compile's.
+_WITHOUT_PARSER: Final = ("simulate", "explain", "targets", "tool-path")
+_FLAGS: Final = "flags of compile and simulate, next to all of iree-compile's:"
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,9 @@ def _run(name: str, args: list[str]) -> int:
     command = next((each for each in COMMANDS if each.name == name), None)
     if command is None:
         raise UsageError(f"unknown command {name!r}{_hint(name)}")
+    if name in _WITHOUT_PARSER and args[:1] in (["--help"], ["-h"]):
+        print(_usage(command))
+        return 0
     run = importlib.import_module(f"xpu_shark.compiler.{command.module}").main
     return int(run(args))
 
@@ -98,12 +104,17 @@ def _hint(name: str) -> str:
     return f", did you mean {near[0]!r}?" if near else "; see xpu-shark --help"
 
 
+def _usage(command: Command) -> str:
+    line = f"usage: xpu-shark {command.name} {command.arguments}".rstrip()
+    flagged = [_FLAGS, flags.usage()] if "--xpu-target" in command.arguments else []
+    return "\n".join([line, "", f"  {command.help}", "", *flagged]).rstrip()
+
+
 def _help() -> str:
     lines = ["usage: xpu-shark COMMAND ...", ""]
     for each in COMMANDS:
         lines += [f"  xpu-shark {each.name} {each.arguments}".rstrip(), f"      {each.help}"]
-    lines += ["", "flags of compile and simulate, next to all of iree-compile's:", flags.usage()]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", _FLAGS, flags.usage()])
 
 
 if __name__ == "__main__":

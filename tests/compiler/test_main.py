@@ -31,6 +31,16 @@ def test_help_names_every_command_and_flag(capsys: pytest.CaptureFixture[str]) -
         assert word in text
 
 
+@pytest.mark.parametrize("command", ["simulate", "explain", "targets", "tool-path"])
+def test_a_command_without_a_parser_has_help_too(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"usage: xpu-shark {command}")
+    assert not err
+
+
 def test_no_command_shows_the_help_and_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "usage: xpu-shark" in capsys.readouterr().out
