@@ -7,13 +7,13 @@ that the program gives it, and the sizes that the run had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
 
 from xpu_shark.simulator.recording import Event
-from xpu_shark.simulator.symbolic import Expr, substitute
+from xpu_shark.simulator.symbolic import Expr, substitute, symbols
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -29,13 +29,17 @@ class _LostError(Exception):
     """The launches are not in an order that the program has."""
 
 
-def follow(body: Sequence[Command], events: Sequence[Event]) -> tuple[Command, ...] | None:
+def follow(
+    body: Sequence[Command], events: Sequence[Event], needs: Mapping[str, Collection[str]]
+) -> tuple[Command, ...] | None:
     """`body` with loops, branches and sizes as `events`, the dispatches of one call, had them.
 
-    Turns that are alike are counted. None where the program cannot be followed: launches are
-    missing, or what comes next does not say which way the program went.
+    `needs` are the symbols that each kernel's sizes depend on. Turns that are alike in these are
+    counted; any other that may change from turn to turn stays as the program has it. None where
+    the program cannot be followed: launches are missing, or what comes next does not say which
+    way the program went.
     """
-    walk = _Walk(events)
+    walk = _Walk(events, needs)
     try:
         found = walk.body(body)
     except _LostError:
@@ -44,8 +48,8 @@ def follow(body: Sequence[Command], events: Sequence[Event]) -> tuple[Command, .
 
 
 class _Walk:
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._events = events
+    def __init__(self, events: Sequence[Event], needs: Mapping[str, Collection[str]]) -> None:
+        self._events, self._needs = events, needs
         self._values: dict[str, int] = {}  # of the program's symbols, as launches showed them
         self.at = 0
 
@@ -78,7 +82,14 @@ class _Walk:
                 raise _LostError
             if isinstance(size, Expr) and size.op == "symbol":
                 self._values[str(size)] = value
-        return msgspec.structs.replace(site, constants=event.constants, trips=event.trips)
+        needed = self._needs.get(site.kernel, ())
+        constants = tuple(
+            size if _may_change(size) and f"constant{number}" not in needed else value
+            for number, (size, value) in enumerate(
+                zip(site.constants, event.constants, strict=True)
+            )
+        )
+        return msgspec.structs.replace(site, constants=constants, trips=event.trips)
 
     def _repeat(self, loop: Repeat) -> Iterator[Command]:
         first, _ = _first(loop.body)
@@ -101,6 +112,12 @@ class _Walk:
 
     def _next(self) -> str | None:
         return self._events[self.at].kernel if self.at < len(self._events) else None
+
+
+def _may_change(size: int | Expr) -> bool:
+    """Whether it depends on more than the sizes of the arguments, which are `inputA.D`: on the
+    number of a loop's turn, or on data."""
+    return any(not name.startswith("input") for name in symbols(size))
 
 
 def _first(body: Sequence[Command]) -> tuple[set[str], bool]:

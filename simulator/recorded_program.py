@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from xpu_shark.simulator.bind import kernel_symbols
 from xpu_shark.simulator.follow_program import follow
 from xpu_shark.simulator.recording import Event, Recording
 from xpu_shark.simulator.workload import (
@@ -59,28 +60,35 @@ def functions(
     """
     lost: set[str] = set()
     known = {function.name: function for function in workload.functions}
+    needs = {kernel.name: kernel_symbols(kernel) for kernel in workload.kernels}
     bodies: dict[str, list[Command]] = {}
+    moved: dict[str, list[Command]] = {}
     for group in groups:
         program = known.get(group.function)
-        body = _followed(recording, group, program.body) if program else None
-        if body is None:
+        found = _followed(recording, group, program.body, needs) if program else None
+        if found is None:
             lost.add(group.function)
-            body = _counted(recording, group, sites)
-        bodies.setdefault(group.function, []).append(Repeat(trips=1, body=body))
+            found = (), _counted(recording, group, sites)
+        moved.setdefault(group.function, []).extend(found[0])
+        bodies.setdefault(group.function, []).append(Repeat(trips=1, body=found[1]))
     places = {name: function.location for name, function in known.items()}
+    # What nobody knows the buffers of stands first: a result behind it stays where it would.
     ran = (
-        Function(name=name, body=tuple(body), location=places.get(name, ""))
+        Function(name=name, body=(*moved[name], *body), location=places.get(name, ""))
         for name, body in bodies.items()
     )
     return tuple(ran), lost
 
 
 def _followed(
-    recording: Recording, group: Group, program: tuple[Command, ...]
-) -> tuple[Command, ...] | None:
-    """The call as the program has it, after what the run moved and the program does not say."""
+    recording: Recording,
+    group: Group,
+    program: tuple[Command, ...],
+    needs: Mapping[str, Collection[str]],
+) -> tuple[tuple[Command, ...], tuple[Command, ...]] | None:
+    """What the run moved and the program does not say, and the call as the program has it."""
     events = [recording.events[number] for number in recording.calls[group.numbers[0]].order]
-    body = follow(program, [event for event in events if event.what == "dispatch"])
+    body = follow(program, [event for event in events if event.what == "dispatch"], needs)
     if body is None:
         return None
     places = list(_places(body, 1))
@@ -93,7 +101,7 @@ def _followed(
                 return None
             more["fill" if command.kind == "fill" else "copy", command.bytes] -= times
     moved = (_moved(kind, size, count) for (kind, size), count in more.items() if count > 0)
-    return (*moved, *body)
+    return tuple(moved), body
 
 
 def _places(body: Iterable[Command], times: int) -> Iterator[tuple[Command, int]]:

@@ -19,7 +19,7 @@ import msgspec
 from xpu_shark.simulator.bind import Context
 from xpu_shark.simulator.residency import HELD_SHARE
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.touches import Touch, touches
+from xpu_shark.simulator.touches import Touch, touches, value
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -37,11 +37,12 @@ Path = tuple[int, ...]  # position in a body, then in the body or arm inside
 
 class Step(msgspec.Struct, frozen=True):
     """One command in program order; `touches` is None where it may touch anything. `block` is
-    the loop body or branch arm that it is in."""
+    the loop body or branch arm that it is in; `sure` where that is run."""
 
     path: Path
     block: Path
     touches: tuple[Touch, ...] | None
+    sure: bool = True
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -62,13 +63,13 @@ def contexts(
     budget = int(HELD_SHARE * target.memory[-1].bytes)
     held = [0] * len(steps)
     resident: list[list[int]] = [[] for _ in steps]
-    for value in _values(steps):
-        first, last = value.uses[0][0], value.uses[-1][0]
-        if max(held[first : last + 1]) + value.bytes >= budget:
+    for result in _values(steps):
+        first, last = result.uses[0][0], result.uses[-1][0]
+        if max(held[first : last + 1]) + result.bytes >= budget:
             continue
         for number in range(first, last + 1):
-            held[number] += value.bytes
-        for number, tensor in value.uses:
+            held[number] += result.bytes
+        for number, tensor in result.uses:
             resident[number].append(tensor)
     return {
         step.path: Context(tuple(sorted(set(inside))), taken, running=True)
@@ -79,8 +80,24 @@ def contexts(
 def _steps(
     body: tuple[Command, ...], kernels: Mapping[str, Kernel], env: Mapping[str, int]
 ) -> Iterator[Step]:
+    optional = set(_optional(body, env))
     for path, block, command in walk(body):
-        yield Step(path, block, touches(command, kernels, env))
+        sure = not any(path[:length] in optional for length in range(1, len(path)))
+        yield Step(path, block, touches(command, kernels, env), sure)
+
+
+def _optional(body: tuple[Command, ...], env: Mapping[str, int], path: Path = ()) -> Iterator[Path]:
+    """Branch arms, and loops that may not turn."""
+    for number, command in enumerate(body):
+        here = (*path, number)
+        if isinstance(command, Repeat):
+            if not value(command.trips, env):
+                yield here
+            yield from _optional(command.body, env, here)
+        elif isinstance(command, Concurrent):
+            yield from _optional(command.body, env, here)
+        elif isinstance(command, Choice):
+            yield from ((*here, arm) for arm in range(len(command.arms)))
 
 
 def walk(
@@ -106,9 +123,9 @@ def _values(steps: Sequence[Step]) -> Iterator[Value]:
     for number, step in enumerate(steps):
         for touch in step.touches or ():
             if touch.written and touch.transient and touch.tensor >= 0 and touch.end is not None:
-                value = _follow(steps, index, number, touch)
-                if value is not None:
-                    yield value
+                found = _follow(steps, index, number, touch)
+                if found is not None:
+                    yield found
 
 
 class _Index:
@@ -161,9 +178,13 @@ def _follow(steps: Sequence[Step], index: _Index, producer: int, result: Touch) 
     uses = [(producer, result.tensor)]
     for number in index.after(producer, result):
         step = steps[number]
-        if step.touches is None or step.block != steps[producer].block:
+        if step.touches is None:
             return None
         touched = [touch for touch in step.touches if touch.overlaps(result)]
+        if step.block != steps[producer].block:
+            if step.sure and all(touch.written for touch in touched):
+                break  # as in the next turn of a loop
+            return None
         if any(not touch.equals(result) for touch in touched if not touch.written):
             return None
         uses += [(number, touch.tensor) for touch in touched if not touch.written]

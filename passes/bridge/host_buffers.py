@@ -20,6 +20,8 @@ from xpu_shark.simulator.workload import Span
 Way = Literal["read", "write", "both"]
 _WAYS: dict[int, Way] = {1: "read", 2: "write", 3: "both"}  # bits of stream.cmd.dispatch
 
+_HANDING_ON = ("cf.br", "cf.cond_br", "scf.yield", "scf.condition", "scf.for", "scf.while")
+
 
 def dispatch_spans(execution: Execution, op: ir.Operation) -> tuple[Span, ...]:
     """What a `stream.cmd.dispatch` binds: resources, their sizes, offsets and lengths."""
@@ -69,8 +71,22 @@ def span(
         bytes=read(length),
         access=access,
         transient=isinstance(value, ir.OpResult)
-        and str(value.type) == "!stream.resource<transient>",
+        and str(value.type) == "!stream.resource<transient>"
+        and not _handed_on(value),
     )
+
+
+def _handed_on(value: ir.Value) -> bool:
+    """Whether a loop's next turn, or what is behind a branch, has it under another name."""
+    for use in value.uses:
+        op = use.owner
+        if op.name in _HANDING_ON:
+            return True
+        # Both give the resource back as the result of the operand's number.
+        passes = op.name in ("stream.timepoint.await", "stream.resource.subview")
+        if passes and _handed_on(op.results[use.operand_number]):
+            return True
+    return False
 
 
 def _root(frame: Frame, value: ir.Value) -> tuple[Frame, ir.Value, Size]:

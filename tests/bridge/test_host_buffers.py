@@ -56,6 +56,17 @@ def test_an_await_and_a_subview_are_the_same_buffer() -> None:
     assert (part.buffer, part.offset) == (whole.buffer, 72)
 
 
+def test_what_the_next_turn_has_is_not_transient() -> None:
+    loop = f"""
+    %w = stream.timepoint.await %t => %r : {R}{{%c128}}
+    %n = scf.for %i = %c0 to %c8 step %c64 iter_args(%x = %w) -> ({R}) {{
+      scf.yield %x : {R}
+    }}
+    """
+    [[before]] = spans("", fill("%r") + loop)
+    assert not before.transient
+
+
 def test_an_inlined_call_hands_on_the_buffer() -> None:
     sizes = "%c0: index, %c8: index, %c128: index, %zero: i8"
     callee = f"""util.func private @fills(%a: {R}, {sizes}) {{

@@ -106,6 +106,13 @@ def test_a_result_ends_where_its_place_is_used_again() -> None:
     assert resident(PRODUCE, CONSUME, PRODUCE, CONSUME) == [(2,), (0,), (2,), (0,)]
 
 
+def test_a_turn_that_writes_first_ends_what_the_turn_before_left() -> None:
+    turn = Repeat(trips=1, body=(PRODUCE, CONSUME))
+    assert resident(turn, turn) == resident(*turn.body) * 2
+    perhaps = Choice(arms=((PRODUCE,), ()))  # where it is not taken the old result lives on
+    assert not any(resident(PRODUCE, CONSUME, perhaps))
+
+
 def test_a_place_that_only_the_run_knows_is_anywhere() -> None:
     moving = msgspec.structs.replace(made(9, "read"), offset=symbol("input0"))
     assert not any(resident(PRODUCE, launch(moving, given(1), given(5))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xpu_shark.simulator.follow_program import follow
+from xpu_shark.simulator import follow_program
 from xpu_shark.simulator.recording import Event
 from xpu_shark.simulator.symbolic import Expr, symbol
 from xpu_shark.simulator.workload import (
@@ -33,6 +33,14 @@ def loop(*body: Command) -> Repeat:
     return Repeat(trips=symbol("f.loop0"), name="f.loop0", body=body)
 
 
+def follow(
+    program: tuple[Command, ...], events: list[Event], needs: tuple[str, ...] = ("constant0",)
+) -> tuple[Command, ...] | None:
+    """Of a program whose kernel `b` depends on `needs`, the others on their first constant."""
+    sizes = {"a": ("constant0",), "b": needs}
+    return follow_program.follow(program, events, sizes)
+
+
 def test_a_loop_turns_while_its_first_launch_comes() -> None:
     program = (site("a"), loop(site("b"), site("c")), site("d"))
     found = follow(program, ran("a", "b", "c", "b", "c", "d"))
@@ -50,6 +58,14 @@ def test_turns_of_other_sizes_are_told_apart() -> None:
         Repeat(trips=2, body=(site("b", 1),)),
         Repeat(trips=1, body=(site("b", 2),)),
     )
+
+
+def test_turns_that_differ_in_no_size_are_alike() -> None:
+    turn, found, rows = symbol("f.iv0"), symbol("f.value0"), symbol("input0.0")
+    program = (loop(site("b", turn), site("b", Expr("min", (found, 7))), site("b", rows)),)
+    events = ran(("b", 0), ("b", 5), ("b", 33), ("b", 1), ("b", 6), ("b", 33))
+    body = (site("b", turn), site("b", Expr("min", (found, 7))), site("b", 33))
+    assert follow(program, events, needs=()) == (Repeat(trips=2, body=body),)
 
 
 def test_a_branch_takes_the_arm_whose_launch_comes() -> None:
