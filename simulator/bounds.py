@@ -14,11 +14,12 @@ from xpu_shark.simulator.peaks import bytes_per_s
 from xpu_shark.simulator.target import PS_PER_S, Target
 from xpu_shark.simulator.units import matrix, vector
 from xpu_shark.simulator.units.launch import launch_ps
-from xpu_shark.simulator.work import compulsory_bytes
+from xpu_shark.simulator.work import compulsory_bytes, resident_bytes
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """Picoseconds by resource: main memory, "matrix", "vector", "launch"."""
+    """Picoseconds by resource: main memory, "matrix", "vector", "launch"; and the scratchpad for a
+    launch that only moves data that is there."""
 
     least_ps: dict[str, int]
 
@@ -67,4 +68,7 @@ def bounds(kernel: BoundKernel, target: Target) -> Bounds:
                 cycles["vector"] += points * work.count * cost / target.vector.lanes
     for unit, needed in cycles.items():
         least[unit] = int(needed / target.cores * PS_PER_S / target.clock_hz)
+    if not any(cycles.values()) and kernel.held:  # it only moves what is beside the core
+        inner = target.memory[-1]
+        least[inner.name] = int(resident_bytes(kernel) * PS_PER_S / inner.bytes_per_s)
     return Bounds(least)

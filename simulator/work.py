@@ -30,12 +30,21 @@ def compulsory_bytes(kernel: BoundKernel) -> int:
     Each element of a global tensor that is used is read once and each that is produced is
     written once. What the kernel wrote itself it need not read again.
     """
+    return _bytes(kernel, resident=False)
+
+
+def resident_bytes(kernel: BoundKernel) -> int:
+    """Bytes of tensors in the scratchpad that one launch reads or writes there."""
+    return _bytes(kernel, resident=True)
+
+
+def _bytes(kernel: BoundKernel, *, resident: bool) -> int:
     read, written = _touched(kernel)
     return sum(
         storage_bytes(tensor.element, elements[number])
         for elements in (read, written)
         for number, tensor in enumerate(kernel.tensors)
-        if number in elements and tensor.is_global and not tensor.resident
+        if number in elements and tensor.is_global and tensor.resident == resident
     )
 
 

@@ -179,4 +179,5 @@ def test_a_copy_inside_the_scratchpad_takes_its_bandwidth() -> None:
     inside = simulate_kernel(copy, {}, V6E, "default", context=Context((0, 1), 2 * BYTES, True))
     assert inside is not None
     assert inside.time_ps == -(-2 * BYTES * 10**12 // (36 * 10**12))
+    assert inside.bounds.bound_ps in (inside.time_ps, inside.time_ps - 1)  # rounded down
     assert (inside.attribution.limit, inside.bytes) == ("vmem", {"vmem": 2 * BYTES})
