@@ -58,9 +58,7 @@ class _Lowering:
         self.residency = Residency(kernel, tiling, target, self.phases)
         if tiling.apart:
             self.kernel = apart.narrowed(kernel, frozenset(self.residency.out))
-        self.copies = {
-            nest for n, nest in enumerate(kernel.nests) if self.residency.stays(n, target)
-        }
+        self.copies = {nest for n, nest in enumerate(kernel.nests) if self.residency.stays(n)}
         self.emitter = Emitter()
         self.grid = grid(kernel, tiling, target.cores) if self.spread else None
         shared = target.memory[:-1]

@@ -98,9 +98,6 @@ class Residency:
         registers do not hold."""
         return max(0, produced - self.target.register_bytes)
 
-    def spilled(self, access: Access) -> bool:
-        return access.tensor in self.out
-
     def moves(self, number: int, access: Access, *, written: bool) -> bool:
         """Whether this operand of nest `number` is transferred from or to main memory."""
         if access.tensor in self.out:
@@ -119,10 +116,10 @@ class Residency:
         later = (n for n in nests if n > number)
         return not any(w.tensor == tensor for n in later for w in self.kernel.nests[n].writes)
 
-    def stays(self, number: int, target: Target) -> bool:
+    def stays(self, number: int) -> bool:
         """Whether nest `number` does no more than to put resident data to another place."""
         nest = self.kernel.nests[number]
-        if units(nest, target) or not nest.points:
+        if units(nest, self.target) or not nest.points:
             return False
         return any(self.kernel.tensors[a.tensor].resident for a, _ in accesses(nest)) and not any(
             self.moves(number, access, written=written) for access, written in accesses(nest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from xpu_shark.simulator.touches import touches
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -13,7 +14,6 @@ from xpu_shark.simulator.workload import (
     Function,
     Launch,
     Repeat,
-    Span,
 )
 
 
@@ -67,18 +67,7 @@ def _flat(body: Iterable[Command]) -> Iterator[Launch | Collective]:
 
 
 def _passes(first: Launch, second: Launch) -> bool:
-    """Whether `second` reads bytes that `first` writes, as far as one can tell."""
-    written = [span for span in first.spans if span.access != "read"]
-    read = [span for span in second.spans if span.access != "write"]
-    return any(_overlap(one, other) for one in written for other in read)
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    """Spans of one buffer overlap where nobody knows all of their ends."""
-    if one.buffer != other.buffer:
-        return False
-    ends = (one.offset, one.bytes, other.offset, other.bytes)
-    if not all(isinstance(end, int) for end in ends):
-        return True
-    start, size, other_start, other_size = (int(end) for end in ends if isinstance(end, int))
-    return start < other_start + other_size and other_start < start + size
+    """Whether `second` reads bytes that `first` writes, as far as the spans tell."""
+    written = [touch for touch in touches(first, {}, {}) or () if touch.written]
+    read = [touch for touch in touches(second, {}, {}) or () if not touch.written]
+    return any(one.overlaps(other) for one in written for other in read)

@@ -34,14 +34,7 @@ def worst_first(kernel: BoundKernel, times: Mapping[int, float]) -> list[int]:
 def spilled(kernel: BoundKernel, tiling: Tiling, target: Target) -> list[int]:
     """Local tensors that go out to main memory with this tiling, as indices."""
     parts = phases(kernel, tiling, distributed=target.execution == "waves")
-    residency = Residency(kernel, tiling, target, parts)
-    found = {
-        access.tensor
-        for nest in kernel.nests
-        for access in (*nest.reads, *nest.writes)
-        if residency.spilled(access)
-    }
-    return sorted(found)
+    return sorted(Residency(kernel, tiling, target, parts).out)
 
 
 def _bytes(kernel: BoundKernel, tensor: int) -> int:
