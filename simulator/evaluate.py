@@ -16,8 +16,9 @@ from xpu_shark.simulator.operator_kind import operator_kind
 from xpu_shark.simulator.result import Command, Dispatch, Function, Report
 from xpu_shark.simulator.simulate import KernelRun, simulate_kernel
 from xpu_shark.simulator.stay import Path, contexts
-from xpu_shark.simulator.symbolic import Expr, UnboundError, Value, evaluate, symbols
+from xpu_shark.simulator.symbolic import Expr, Value, symbols
 from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.touches import value
 from xpu_shark.simulator.units.launch import host_call_ps, launch_ps
 from xpu_shark.simulator.workload import (
     Choice,
@@ -104,9 +105,9 @@ class _FunctionWalk:
         self.runner, self.source = runner, source
         self.env = dict(runner.settings.dims)
         prefix = f"{source.name}."
-        for name, value in runner.settings.dims.items():
+        for name, size in runner.settings.dims.items():
             if name.startswith(prefix):
-                self.env[name.removeprefix(prefix)] = value
+                self.env[name.removeprefix(prefix)] = size
         self.dispatches: dict[
             object, tuple[_Tally, Kernel, Launch, Context, tuple[int | None, ...], tuple[str, ...]]
         ]
@@ -239,10 +240,7 @@ class _FunctionWalk:
         return kind, size
 
     def _value(self, size: int | Expr) -> int | None:
-        try:
-            return evaluate(size, self.env)
-        except UnboundError:
-            return None
+        return value(size, self.env)
 
     def _dispatch(
         self,

@@ -6,7 +6,7 @@ unchanged, through awaits, subviews and inlined calls, stays the same buffer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Literal
 
 from iree.compiler import ir
@@ -25,28 +25,23 @@ _HANDING_ON = ("cf.br", "cf.cond_br", "scf.yield", "scf.condition", "scf.for", "
 
 def dispatch_spans(execution: Execution, op: ir.Operation) -> tuple[Span, ...]:
     """What a `stream.cmd.dispatch` binds: resources, their sizes, offsets and lengths."""
-    workload, uniform, count, *_ = op.attributes["operandSegmentSizes"]
-    first = workload + uniform
-    operands = list(op.operands)
-    accesses = op.attributes["resource_accesses"]
-    return tuple(
-        span(
-            execution,
-            (operands[first + n], operands[first + 2 * count + n]),
-            operands[first + 3 * count + n],
-            _WAYS[int(accesses[n]) & 3],
-        )
-        for n in range(count)
-    )
+    workload, uniform, *_ = op.attributes["operandSegmentSizes"]
+    ways = [_WAYS[int(access) & 3] for access in op.attributes["resource_accesses"]]
+    return _bound(execution, op, workload + uniform, ways)
 
 
 def collective_spans(
-    execution: Execution, op: ir.Operation, ways: Iterable[Way]
+    execution: Execution, op: ir.Operation, ways: Sequence[Way]
 ) -> tuple[Span, ...]:
     """What a `stream.cmd.collective` reads and writes; `ways` in the order of its resources."""
-    *_, count = op.attributes["operandSegmentSizes"]
-    operands = list(op.operands)
-    first = len(operands) - 4 * count
+    return _bound(execution, op, len(op.operands) - 4 * len(ways), ways)
+
+
+def _bound(
+    execution: Execution, op: ir.Operation, first: int, ways: Sequence[Way]
+) -> tuple[Span, ...]:
+    """Resources from operand `first` on, then their sizes, offsets and lengths."""
+    operands, count = list(op.operands), len(ways)
     return tuple(
         span(
             execution,
@@ -67,7 +62,7 @@ def span(
     frame, value, start = _root(execution.frame, execution.operands.get(resource, resource))
     return Span(
         buffer=frame.names.buffer(_identity(value)),
-        offset=_sum(start, read(offset)),
+        offset=apply("add", start, read(offset)),
         bytes=read(length),
         access=access,
         transient=isinstance(value, ir.OpResult)
@@ -105,7 +100,7 @@ def _root(frame: Frame, value: ir.Value) -> tuple[Frame, ir.Value, Size]:
         elif op.name == "stream.timepoint.await":
             value = op.operands[value.result_number]
         elif op.name == "stream.resource.subview":
-            start = _sum(start, frame.reader.read(op.operands[2]))
+            start = apply("add", start, frame.reader.read(op.operands[2]))
             value = op.operands[0]
         else:
             return frame, value, start
@@ -116,11 +111,3 @@ def _identity(value: ir.Value) -> object:
     if isinstance(value, ir.OpResult) and value.owner.operation.name == "util.global.load":
         return str(value.owner.operation.attributes["global"].value)
     return value
-
-
-def _sum(start: Size, offset: Size) -> Size:
-    return (
-        start + offset
-        if isinstance(start, int) and isinstance(offset, int)
-        else apply("add", start, offset)
-    )
