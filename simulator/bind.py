@@ -2,7 +2,8 @@
 
 Two loop dims of different nests are one *axis* where they index the same dimension of a tensor
 that passes between the nests (or that both read): the row of a matmul and the row of the bias
-add behind it. An axis is a reduction axis if any nest reduces over it. Tiling works on axes.
+add behind it; or where the nests are results of one op. An axis is a reduction axis if any nest
+reduces over it. Tiling works on axes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import msgspec
 
 from xpu_shark.simulator.symbolic import UnboundError, Value, evaluate, symbols
 from xpu_shark.simulator.workload import Access, Contraction, Kernel, Nest, TileLevel, Work
+
+Loop = tuple[int, int]  # nest, loop dim
 
 
 class Struct(msgspec.Struct, frozen=True, cache_hash=True):
@@ -173,7 +176,7 @@ def _axes(nests: tuple[BoundNest, ...]) -> tuple[Axis, ...]:
 def _unify(kernel: Kernel, extents: list[list[int]]) -> list[list[int]]:
     """Axis numbers for every nest's dims, numbered in order of first appearance."""
     dims = [(n, d) for n, nest in enumerate(kernel.nests) for d in range(len(nest.dims))]
-    members = {dim: {dim} for dim in dims}
+    members = _joint(kernel, {dim: {dim} for dim in dims})
     for local in (True, False):
         seen: dict[tuple[int, int], tuple[int, int]] = {}
         for nest_number, nest in enumerate(kernel.nests):
@@ -195,9 +198,15 @@ def _unify(kernel: Kernel, extents: list[list[int]]) -> list[list[int]]:
     return result
 
 
-def _merge(
-    members: dict[tuple[int, int], set[tuple[int, int]]], a: tuple[int, int], b: tuple[int, int]
-) -> None:
+def _joint(kernel: Kernel, members: dict[Loop, set[Loop]]) -> dict[Loop, set[Loop]]:
+    """`members` with the loops of nests that are results of one op joined."""
+    for number, nest in enumerate(kernel.nests):
+        for dim in range(len(nest.dims) if nest.joint else 0):
+            _merge(members, (number - 1, dim), (number, dim))
+    return members
+
+
+def _merge(members: dict[Loop, set[Loop]], a: Loop, b: Loop) -> None:
     """Join two groups unless that would make two dims of one nest the same axis."""
     one, two = members[a], members[b]
     if one is two or {nest for nest, _ in one} & {nest for nest, _ in two}:

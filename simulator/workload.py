@@ -116,7 +116,8 @@ class TileLevel(Struct, frozen=True, kw_only=True):
 class Nest(Struct, frozen=True, kw_only=True):
     """One loop nest. `points` is the true number of body executions where it is not the product
     of the extents (triangular or ragged bounds); `trips` repeats the whole nest. A `whole` nest
-    (a sort) works on all of a reduction dim together, not piece by piece."""
+    (a sort) works on all of a reduction dim together, not piece by piece. One that is `joint` has
+    the loops of the nest before it: the next result of an op that makes several."""
 
     name: str
     dims: tuple[Dim, ...]
@@ -130,6 +131,7 @@ class Nest(Struct, frozen=True, kw_only=True):
     config: str = ""  # the tiles and what goes with them as the IR spells it
     pinned: bool = False
     whole: bool = False
+    joint: bool = False
     location: str = ""
 
 

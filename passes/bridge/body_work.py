@@ -107,7 +107,10 @@ def body_ops(block: ir.Block) -> Iterator[ir.Operation]:
 
 
 def count_work(
-    block: ir.Block, fused: Container[ir.Value] = (), reach: Mapping[ir.Value, int] | None = None
+    block: ir.Block,
+    fused: Container[ir.Value] = (),
+    reach: Mapping[ir.Value, int] | None = None,
+    only: Container[ir.Operation] | None = None,
 ) -> tuple[Work, ...]:
     """Work of one execution of `block`, kinds in order of appearance.
 
@@ -115,7 +118,8 @@ def count_work(
     multiply-add; a float product that only one sum takes is half of another, as code generators
     contract them. `reach` says for each argument of the block how many leading loops it varies
     with, counting up to the innermost of them; the work of ops that no loop inside moves is told
-    apart. Raises `KeyError` with the op's name where there is no kind for it.
+    apart. With `only`, other ops count nothing. Raises `KeyError` with the op's name where there
+    is no kind for it.
     """
     counts: Counter[tuple[str, str, int | None]] = Counter()
     inside = None if reach is None else dict(reach)
@@ -126,6 +130,8 @@ def count_work(
     for op in body_ops(block):
         loops = None if inside is None else _depth(op, inside)
         if op.name in FREE or (op.name in _SUMS.values() and op.results[0] in fused):
+            continue
+        if only is not None and op not in only:
             continue
         if op.name == "arith.mulf" and op.results[0] in contracted:
             continue

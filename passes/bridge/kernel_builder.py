@@ -186,10 +186,11 @@ class KernelBuilder:
         loops: Sequence[int] | None = None,
         tiles: Sequence[TileLevel] | None = None,
         whole: bool = False,
+        joint: bool = False,
     ) -> None:
         """Append a nest for `op`; `loops`: which of the op's own loops its dims are (all).
 
-        `tiles` stands in for those of the op's `lowering_config`; `whole` as in `Nest`.
+        `tiles` stands in for those of the op's `lowering_config`; `whole`, `joint` as in `Nest`.
         """
         dims = tuple(dims)
         pending, self._pending = self._pending, []
@@ -209,6 +210,7 @@ class KernelBuilder:
                 tiles=tuple(tiles),
                 config=str(op.attributes["lowering_config"]) if tiles else "",
                 whole=whole,
+                joint=joint,
                 location=source_location(op.location),
             )
         )

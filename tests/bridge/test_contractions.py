@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from xpu_shark.simulator.bind import bind
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.simulate import run_bound
+from xpu_shark.simulator.target import load
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Contraction, Kernel
 
@@ -253,3 +256,55 @@ func.func @f(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %c: tensor<8x4xf32>) ->
   return %0 : tensor<8x4xf32>
 }""")
     assert compulsory_bytes(bind(kernel, NO_DIMS)) == 4 * (8 * 16 + 16 * 4 + 2 * 8 * 4)
+
+
+# Query, key and value as IREE joins them: one op, one left operand, three right ones and results.
+JOINED = """
+func.func @f(%x: tensor<48x32xbf16>, %q: tensor<32x64xbf16>, %k: tensor<32x64xbf16>,
+    %v: tensor<32x64xbf16>)
+    -> (tensor<48x64xf32>, tensor<48x64xf32>, tensor<48x64xf32>) {
+  %e = tensor.empty() : tensor<48x64xf32>
+  %z = arith.constant 0.0 : f32
+  %i = linalg.fill ins(%z : f32) outs(%e : tensor<48x64xf32>) -> tensor<48x64xf32>
+  %0:3 = linalg.generic {indexing_maps = [
+      affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (k, n)>,
+      affine_map<(m, n, k) -> (m, n)>, affine_map<(m, n, k) -> (m, n)>,
+      affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %q, %k, %v : tensor<48x32xbf16>, tensor<32x64xbf16>, tensor<32x64xbf16>,
+          tensor<32x64xbf16>)
+      outs(%i, %i, %i : tensor<48x64xf32>, tensor<48x64xf32>, tensor<48x64xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: bf16, %d: bf16, %o: f32, %p: f32, %r: f32):
+    %wa = arith.extf %a : bf16 to f32
+    %wb = arith.extf %b : bf16 to f32
+    %wc = arith.extf %c : bf16 to f32
+    %wd = arith.extf %d : bf16 to f32
+    %ab = arith.mulf %wa, %wb : f32
+    %ac = arith.mulf %wa, %wc : f32
+    %ad = arith.mulf %wa, %wd : f32
+    %x0 = arith.addf %o, %ab : f32
+    %x1 = arith.addf %p, %ac : f32
+    %x2 = arith.addf %r, %ad : f32
+    linalg.yield %x0, %x1, %x2 : f32, f32, f32
+  } -> (tensor<48x64xf32>, tensor<48x64xf32>, tensor<48x64xf32>)
+  return %0#0, %0#1, %0#2 : tensor<48x64xf32>, tensor<48x64xf32>, tensor<48x64xf32>
+}"""
+
+
+def test_joined_products_are_matrix_work_and_load_what_they_share_once(read: Read) -> None:
+    kernel = bind(read(JOINED), NO_DIMS)
+    assert [nest.contraction is not None for nest in kernel.nests] == [True] * 3
+    assert flops(kernel) == 3 * 2 * 48 * 64 * 32
+    assert compulsory_bytes(kernel) == 2 * (48 * 32 + 3 * 32 * 64) + 4 * 3 * 48 * 64
+    # One set of loops: rows, columns and the reduction, of all three.
+    assert len(kernel.axes) == 3
+    run = run_bound(kernel, Tiling((16, 64, 32), (0, 1)), load("tiny"))
+    assert run.bytes["hbm"] == compulsory_bytes(kernel)
+
+
+def test_a_conversion_that_joined_products_share_is_done_once(read: Read) -> None:
+    kernel = read(JOINED)
+    converted = [
+        sum(work.count for work in nest.work if work.kind == "convert") for nest in kernel.nests
+    ]
+    assert converted == [2, 1, 1]

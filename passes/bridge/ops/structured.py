@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
@@ -53,8 +53,12 @@ def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
     if is_fill(parts) and len(op.results) == 1:
         builder.blank(op.results[0], fill=op)
         return
+    products = _products(parts)
+    if products:
+        _emit_products(builder, parts, products)
+        return
     reads, order = read_inputs(builder, parts)
-    product, contraction = _contraction(parts, order)
+    product, contraction = _contraction(parts, order) if parts.outs == 1 else (None, None)
     work = count(parts.block, (product,) if product is not None else (), _reach(parts))
     reads += _gathers(builder, parts)
     reads += read_previous(builder, parts)
@@ -66,6 +70,56 @@ def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
     builder.emit(
         op, parts.dims, reads, writes, work, contraction=contraction, points=points, tiles=tiles
     )
+
+
+def _products(parts: Structured) -> list[ir.Value]:
+    """What each result adds up, where there are several and all of them are sums of products of
+    their own: contractions with one operand in common that IREE joined. Empty elsewhere."""
+    if parts.outs < 2 or parts.split is not None or _has_picks(parts):
+        return []
+    sums = (
+        accumulation(parts.block, number, parts.argument(operand))
+        for number, operand in enumerate(parts.outputs)
+    )
+    found = [product for product in sums if product is not None]
+    return found if len(set(found)) == parts.outs else []
+
+
+def _emit_products(builder: KernelBuilder, parts: Structured, products: Sequence[ir.Value]) -> None:
+    """A nest for each result, in the same loops. What several of them compute counts once."""
+    *_, last = parts.block.operations
+    counted: set[ir.Operation] = set()
+    nests = []
+    for number, product in enumerate(products):
+        ops = _needed(last.operation.operands[number], parts.block)
+        used = {value for op in ops for value in op.operands}
+        output = parts.outputs[number]
+        reads, order = read_inputs(builder, parts, used)
+        contraction = _contraction(parts, order, number)[1]
+        work = count(parts.block, (product,), _reach(parts), ops - counted)
+        reads += read_previous(builder, parts, (output,))
+        nests.append((reads, write_outputs(builder, parts, (number,)), work, contraction))
+        counted |= ops
+    for number, (reads, writes, work, contraction) in enumerate(nests):
+        builder.emit(
+            *(parts.op, parts.dims, reads, writes, work),
+            contraction=contraction,
+            joint=number > 0,
+        )
+
+
+def _needed(value: ir.Value, block: ir.Block) -> set[ir.Operation]:
+    """The ops of `block` that `value` is computed by."""
+    found: set[ir.Operation] = set()
+    todo = [value]
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, ir.Block) or owner.operation.block != block:
+            continue
+        if owner.operation not in found:
+            found.add(owner.operation)
+            todo += owner.operation.operands
+    return found
 
 
 def take_apart(builder: KernelBuilder, op: ir.Operation) -> Structured:
@@ -139,12 +193,18 @@ def is_fill(parts: Structured) -> bool:
     return fills or (value is not None and _is_outside(value, parts.block))
 
 
-def read_inputs(builder: KernelBuilder, parts: Structured) -> tuple[list[Access], dict[int, int]]:
-    """Accesses of the inputs that the body uses, and for each input where it is among them."""
+def read_inputs(
+    builder: KernelBuilder, parts: Structured, used: Container[ir.Value] | None = None
+) -> tuple[list[Access], dict[int, int]]:
+    """Accesses of the inputs that the body uses (of those, the `used` ones), and for each input
+    where it is among them."""
     reads: list[Access] = []
     order: dict[int, int] = {}
     for operand in parts.inputs:
-        if not is_shaped(parts.operands[operand]) or not _is_used(parts.argument(operand)):
+        argument = parts.argument(operand)
+        if not is_shaped(parts.operands[operand]) or not _is_used(argument):
+            continue
+        if used is not None and argument not in used:
             continue
         access = builder.read(parts.operands[operand], parts.positions[operand])
         if access is not None:
@@ -153,11 +213,14 @@ def read_inputs(builder: KernelBuilder, parts: Structured) -> tuple[list[Access]
     return reads, order
 
 
-def write_outputs(builder: KernelBuilder, parts: Structured) -> list[Access]:
+def write_outputs(
+    builder: KernelBuilder, parts: Structured, numbers: Sequence[int] | None = None
+) -> list[Access]:
+    """Accesses of the outputs with these numbers, or of all."""
     targets = list(parts.op.results) or list(parts.operands[-parts.outs :])
     return [
-        builder.write(target, parts.positions[operand])
-        for target, operand in zip(targets, parts.outputs, strict=True)
+        builder.write(targets[number], parts.positions[parts.outputs[number]])
+        for number in (range(parts.outs) if numbers is None else numbers)
     ]
 
 
@@ -173,23 +236,24 @@ def _reach(parts: Structured) -> dict[ir.Value, int]:
 
 
 def count(
-    block: ir.Block, fused: Sequence[ir.Value] = (), reach: Mapping[ir.Value, int] | None = None
+    block: ir.Block,
+    fused: Sequence[ir.Value] = (),
+    reach: Mapping[ir.Value, int] | None = None,
+    only: Container[ir.Operation] | None = None,
 ) -> tuple[Work, ...]:
     """`count_work`, an op without a kind being `Unreadable`."""
     try:
-        return count_work(block, fused, reach)
+        return count_work(block, fused, reach, only)
     except KeyError as error:
         raise Unreadable(f"no cost for {error.args[0]} in a body") from error
 
 
 def _contraction(
-    parts: Structured, order: dict[int, int]
+    parts: Structured, order: dict[int, int], number: int = 0
 ) -> tuple[ir.Value | None, Contraction | None]:
-    """The product that the body adds up, and what a matrix unit makes of it."""
-    if parts.outs != 1:
-        return None, None
-    (output,) = parts.outputs
-    product = accumulation(parts.block, 0, parts.argument(output))
+    """The product that a result of the body adds up, and what a matrix unit makes of it."""
+    output = parts.outputs[number]
+    product = accumulation(parts.block, number, parts.argument(output))
     if product is None:
         return None, None
     return product, find_contraction(
@@ -202,10 +266,13 @@ def _contraction(
     )
 
 
-def read_previous(builder: KernelBuilder, parts: Structured) -> list[Access]:
-    """Reading what outputs held before, where the body uses it and it is not a fill."""
+def read_previous(
+    builder: KernelBuilder, parts: Structured, outputs: Sequence[int] | None = None
+) -> list[Access]:
+    """Reading what outputs (these operands, or all) held before, where the body uses it and it is
+    not a fill."""
     reads: list[Access] = []
-    for operand in parts.outputs:
+    for operand in parts.outputs if outputs is None else outputs:
         value = parts.operands[operand]
         if _is_used(parts.argument(operand)) and builder.view(value).tensor is not None:
             access = builder.read(value, parts.positions[operand])
