@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from xpu_shark.compiler.workload_main import Program
 from xpu_shark.passes.advise import fusion
 from xpu_shark.passes.advise.case import bound
 from xpu_shark.passes.advise.fusion import Group, Part
+from xpu_shark.passes.advise.give_advice import LEAST_SHARE
 from xpu_shark.passes.advise.prove import MIN_GAIN, judged
 from xpu_shark.passes.advise.ridge import past_ridge
 from xpu_shark.passes.annotate import wording
@@ -26,6 +27,7 @@ from xpu_shark.simulator.variation import named_moves
 from xpu_shark.simulator.workload import Workload
 
 _CHILD = "xpu_shark.compiler.workload_main"
+_DEFAULTS = {"iree-dispatch-creation-fuse-multi-use": "true"}  # of IREE 3.13
 
 
 def findings(command: CommandLine, analysis: Analysis) -> list[Finding]:
@@ -36,22 +38,67 @@ def findings(command: CommandLine, analysis: Analysis) -> list[Finding]:
     now = _compiled("sites", command, (), analysis.target)
     if now is None:
         return []
-    found: dict[tuple[str, ...], Finding] = {}
+    found: list[Finding] = []
     for flags in fusion.FLAGS:
+        if not _may_change(flags, command):
+            continue
         other = _compiled("workload", command, flags, analysis.target)
         if other is None or other.workload is None:
             continue
         report = simulate(other.workload, settings(analysis))
-        for group in fusion.groups((base, now.sites), (report, other.sites)):
-            finding = _finding(group, flags, (workload, other.workload), analysis)
-            if finding is not None:
-                found.setdefault(group.names, finding)
-    return list(found.values())
+        groups = fusion.groups((base, now.sites), (report, other.sites))
+        for group in _gaining(groups, analysis):
+            if not any(_covers(finding, group) for finding in found):
+                found.append(_finding(group, flags, (workload, other.workload), analysis))
+    return found
+
+
+def _covers(finding: Finding, group: Group) -> bool:
+    """Whether a milder flag saves as much on the same dispatches."""
+    names = {finding.dispatch, *finding.others}
+    return names >= set(group.names) and finding.saved_ps >= group.saved_ps
+
+
+def _gaining(groups: Iterable[Group], analysis: Analysis) -> list[Group]:
+    """Those that gain. What saves too little of a function alone is one group with all of these:
+    a flag makes them together."""
+    large: list[Group] = []
+    small: dict[str, Group] = {}
+    for group in groups:
+        if _past_ridge(group, analysis.target) or group.speedup < MIN_GAIN:
+            continue
+        if _share(group, analysis) >= LEAST_SHARE:
+            large.append(group)
+        else:
+            rest = small.get(group.function)
+            small[group.function] = fusion.both(rest, group) if rest else group
+    return [*large, *(g for g in small.values() if _share(g, analysis) >= LEAST_SHARE)]
+
+
+def _past_ridge(group: Group, target: Target) -> bool:
+    runs = (part.dispatch.run for part in group.before)
+    return all(past_ridge(run, target) for run in runs if run)
+
+
+def _share(group: Group, analysis: Analysis) -> float:
+    """What a group saves of its function's time."""
+    assert analysis.report is not None
+    function = next(f for f in analysis.report.functions if f.name == group.function)
+    return group.saved_ps / (function.time_ps or 1)
 
 
 def _forms_dispatches(command: CommandLine) -> bool:
     """Whether flags can still change which dispatches there are."""
     return PHASES.index(command.compile_from) < PHASES.index("dispatch-creation")
+
+
+def _may_change(flags: Sequence[str], command: CommandLine) -> bool:
+    """Whether a flag differs from what the command line and IREE's defaults say already."""
+    given = {_name(flag): flag.partition("=")[2] or "true" for flag in command.flags}
+    return any(
+        (flag.partition("=")[2] or "true") != given.get(_name(flag), _DEFAULTS.get(_name(flag)))
+        for flag in flags
+    )
 
 
 def _compiled(
@@ -78,23 +125,17 @@ def _name(flag: str) -> str:
 
 def _finding(
     group: Group, flags: Sequence[str], workloads: tuple[Workload, Workload], analysis: Analysis
-) -> Finding | None:
-    runs = [part.dispatch.run for part in group.before if part.dispatch.run]
-    if all(past_ridge(run, analysis.target) for run in runs):
-        return None
+) -> Finding:
     sides = tuple(zip((group.before, group.after), workloads, strict=True))
-    before, after_ps = (_time(*side, analysis) for side in sides)
-    if before < MIN_GAIN * after_ps:
-        return None
-    ratios = [("", before / after_ps)]
+    ratios = [("", group.speedup)]
     for what, target in named_moves(analysis.target):
         one, two = (_time(*side, analysis, target) for side in sides)
         ratios.append((what, one / max(two, 1)))
-    assert analysis.report is not None
-    function = next(f for f in analysis.report.functions if f.name == group.function)
-    after = tuple(part.dispatch.run for part in group.after if part.dispatch.run)
-    proof = judged(after, after_ps, ratios)
-    saved = before - after_ps
+    before, after = (
+        tuple(part.dispatch.run for part in side if part.dispatch.run)
+        for side in (group.before, group.after)
+    )
+    proof = judged(after, group.after_ps, ratios)
     first = group.before[0].dispatch
     return Finding(
         id=f"{fusion.NAME}:{group.function}.{'+'.join(group.names)}",
@@ -107,31 +148,24 @@ def _finding(
         state=proof.state,
         depends_on=proof.depends_on,
         condition=fusion.describe(group),
-        measured=f"{wording.time(before)} in all launches",
+        measured=f"{wording.time(group.before_ps)} in all launches",
         speedup=round(proof.speedup, 4),
         speedup_low=round(proof.low, 4),
         speedup_high=round(proof.high, 4),
-        saved_ps=saved,
-        share=round(saved / (function.time_ps or 1), 6),
+        saved_ps=group.saved_ps,
+        share=round(_share(group, analysis), 6),
         suggestion=f"{' '.join(flags)} makes {group.sites[1]} of them",
         confidence="high",
-        before=tuple(runs),
+        before=before,
         after=proof.after,
     )
 
 
-def _time(
-    parts: Sequence[Part],
-    workload: Workload,
-    analysis: Analysis,
-    target: Target | None = None,
-) -> int:
-    """All launches, as they were simulated or with the same tiles on another target."""
+def _time(parts: Sequence[Part], workload: Workload, analysis: Analysis, target: Target) -> int:
+    """All launches with the same tiles on another target."""
 
     def one(item: Dispatch) -> int:
         assert item.run is not None
-        if target is None:
-            return item.run.time_ps
         return time_ps(bound(item, workload, analysis), item.run.plan, target)
 
     return fusion.time_ps(parts, one)

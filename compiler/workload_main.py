@@ -13,7 +13,7 @@ import msgspec
 
 from xpu_shark.compiler import pipeline
 from xpu_shark.compiler.session import CompileSession
-from xpu_shark.passes.advise.partition import Site, read_sites
+from xpu_shark.passes.advise.sites import Site, read_bodies, read_sites
 from xpu_shark.passes.bridge.read_workload import read_workload
 from xpu_shark.simulator.workload import Workload
 
@@ -34,9 +34,12 @@ def main(argv: Sequence[str]) -> int:
     backends = tuple(name for name in names.split(",") if name)
     command = pipeline.command_line(args)
     with CompileSession(command) as session:
-        if not (session.parse() and session.advance("flow")):
+        if not (session.parse() and session.advance("dispatch-creation")):
             return 1
-        program = Program(session.look(read_sites))
+        bodies = session.look(read_bodies)
+        if not session.advance("flow"):
+            return 1
+        program = Program(session.look(lambda module: read_sites(module, bodies)))
         if what == "workload":
             if not session.advance(KERNELS):
                 return 1

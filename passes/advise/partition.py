@@ -1,35 +1,11 @@
-"""Which ops of the source each dispatch holds, and how two ways to form dispatches differ.
-
-Read at flow, where the body of a dispatch still has an op for each op of the source: what IREE
-fuses into one loop nest keeps its operations' own locations inside.
-"""
+"""How two ways to form dispatches differ: which of them came together."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
-from iree.compiler import ir
-
-from xpu_shark.passes.bridge.host_program import walk
-from xpu_shark.passes.bridge.locations import source_sites
-from xpu_shark.passes.bridge.read_graph import read_graph
-
-# Ops that every dispatch may have a copy of, or that only hold others.
-_EVERYWHERE = ("arith.constant", "linalg.fill", "linalg.yield", "tensor.empty", "func.func")
-_PLUMBING = ("func.", "iree_tensor_ext.", "flow.")
-
-
-class Site(msgspec.Struct, frozen=True):
-    """One dispatch of a function. `places` are where the ops that it computes come from;
-    `sources` the sites, by number, whose results it reads."""
-
-    function: str
-    name: str
-    places: tuple[str, ...]
-    sources: tuple[int, ...]
+from xpu_shark.passes.advise.sites import REDUCES, Site
 
 
 @dataclass(frozen=True)
@@ -40,36 +16,6 @@ class Merged:
     before: tuple[int, ...]
     after: tuple[int, ...]
     edges: tuple[tuple[int, int], ...]
-
-
-def read_sites(module: ir.Operation) -> tuple[Site, ...]:
-    """The sites of `module`, a builtin.module at flow, collectives included, in program order.
-
-    An executable that several sites share has the places of its first site only; the others are
-    known by the place of the dispatch itself.
-    """
-    inside = dict(_bodies(module))
-    sites = []
-    for site in read_graph(module).sites:
-        places = dict.fromkeys([*filter(None, (site.location,)), *inside.pop(site.name, ())])
-        sources = dict.fromkeys(o.source for o in site.operands if isinstance(o.source, int))
-        sites.append(Site(site.function, site.name, tuple(places), tuple(sources)))
-    return tuple(sites)
-
-
-def _bodies(module: ir.Operation) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for executable in module.regions[0].blocks[0].operations:
-        if executable.operation.name != "flow.executable":
-            continue
-        for op in walk(executable.operation):
-            if op.name == "func.func":
-                found = (
-                    place
-                    for inner in walk(op)
-                    if inner.name not in _EVERYWHERE and not inner.name.startswith(_PLUMBING)
-                    for place in source_sites(inner.location)
-                )
-                yield ir.StringAttr(op.attributes["sym_name"]).value, tuple(dict.fromkeys(found))
 
 
 def merged(before: Sequence[Site], after: Sequence[Site]) -> Iterator[Merged]:
@@ -90,25 +36,80 @@ def merged(before: Sequence[Site], after: Sequence[Site]) -> Iterator[Merged]:
 
 def _homes(before: Sequence[Site], after: Sequence[Site]) -> list[set[int]]:
     """For each site before, the sites after that hold its ops. A cheap op may be in several
-    sites on either side: it counts only where a site has no other. What has become an indexing
-    map (a transpose) went to where its result is read."""
-    known: dict[tuple[str, str], set[int]] = {}
-    for number, site in enumerate(after):
+    sites on either side: it counts only where a site has no other. One that reduces is copied
+    nowhere: it counts always. What stands at one place as often as before, in a function that is
+    called several times, is in the same order."""
+    old, new = _at(before), _at(after)
+    result: list[set[int]] = []
+    for number, site in enumerate(before):
+        own, shared = set[int](), set[int]()
         for place in site.places:
-            known.setdefault((site.function, place), set()).add(number)
-    copies = Counter((site.function, place) for site in before for place in site.places)
-    result = []
-    for site in before:
-        keys = [(site.function, place) for place in site.places]
-        own = [key for key in keys if copies[key] == 1 and len(known.get(key, ())) == 1]
-        result.append(set().union(*(known.get(key, set()) for key in own or keys)))
+            key = (site.function, place)
+            there = new.get(key, [])
+            same = len(old[key]) == len(there)
+            homes = {there[old[key].index(number)]} if same else set(there)
+            if place.endswith(REDUCES) or (same and len(there) == 1):
+                own |= homes
+            shared |= homes
+        result.append(_reading_alike(site, own or shared, after, result))
     for number in reversed(range(len(before))):
         if not result[number]:
-            readers = (
-                homes for site, homes in zip(before, result, strict=True) if number in site.sources
-            )
-            result[number] = set().union(*readers)
+            result[number] = _vanished(number, before, after, result)
     return result
+
+
+def _spare(
+    before: Sequence[Site], after: Sequence[Site], homes: list[set[int]]
+) -> Iterator[tuple[int, int]]:
+    """For each site after, how many of its results nothing before that is there accounts for."""
+    for number, site in enumerate(after):
+        known = (b.results for b, home in zip(before, homes, strict=True) if home == {number})
+        yield number, site.results - sum(known)
+
+
+def _reading_alike(
+    site: Site, found: set[int], after: Sequence[Site], homes: list[set[int]]
+) -> set[int]:
+    """Of the homes found those that read what became of everything that the site reads, where that
+    tells them apart: a place that several calls share does not."""
+    sources = [homes[source] for source in site.sources if source < len(homes)]
+    alike = {n for n in found if all(each & {n, *after[n].sources} for each in sources)}
+    return alike or found
+
+
+def _at(sites: Sequence[Site]) -> dict[tuple[str, str], list[int]]:
+    """Which sites of a function compute something from a place, in program order."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for number, site in enumerate(sites):
+        for place in site.places:
+            found.setdefault((site.function, place), []).append(number)
+    return found
+
+
+def _vanished(
+    number: int, before: Sequence[Site], after: Sequence[Site], homes: list[set[int]]
+) -> set[int]:
+    """Where a site is whose place is nowhere after. Where its readers' homes read something that
+    reads what it read, it is that: IREE gives joined products the place of one of them. Else it
+    went to where its result is read, as a transpose does that has become an indexing map. With
+    no reader it is the only site that has results to spare."""
+    sources = [homes[source] for source in before[number].sources]
+    found: set[int] = set()
+    readers = [n for n, site in enumerate(before) if number in site.sources]
+    if not readers:
+        found = {n for n, left in _spare(before, after, homes) if left >= before[number].results}
+        found &= {n for n, site in enumerate(after) if site.function == before[number].function}
+        found = {n for n in found if all(each & set(after[n].sources) for each in sources)}
+        return found if len(found) == 1 else set()
+    for reader in readers:
+        site = before[reader]
+        made = {source for home in homes[reader] for source in after[home].sources}
+        instead = {n for n in made if all(each & set(after[n].sources) for each in sources)}
+        if not sources:
+            others = (homes[source] for source in site.sources if source != number)
+            instead -= set().union(*others)
+        found |= instead or homes[reader]
+    return found
 
 
 def _edges(

@@ -14,7 +14,8 @@ import msgspec
 import pytest
 
 from xpu_shark.compiler.workload_main import Program
-from xpu_shark.passes.advise.partition import Site, merged
+from xpu_shark.passes.advise.partition import merged
+from xpu_shark.passes.advise.sites import Site
 
 INPUTS = Path(__file__).parents[1] / "inputs" / "fusion"
 CPU = ("--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu")

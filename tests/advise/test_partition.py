@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from xpu_shark.passes.advise.partition import Site, merged
+from xpu_shark.passes.advise.partition import merged
+from xpu_shark.passes.advise.sites import Site
 
 
 def site(name: str, *places: str, reads: tuple[int, ...] = ()) -> Site:
@@ -60,3 +61,46 @@ def test_dispatches_that_lost_some_ops_to_their_reader_still_pass_a_tensor() -> 
 def test_functions_are_kept_apart() -> None:
     before = (Site("f", "a", ("1",), ()), Site("g", "a", ("1",), ()))
     assert list(merged(before, before)) == []
+
+
+def test_a_product_stays_where_it_reduces_not_where_its_sum_went() -> None:
+    # The bias add behind the product (same line) went to the norm; the product is still its own.
+    before = (
+        site("mm", "1 reduces", "1", "2"),
+        site("n0", "3", reads=(0,)),
+        site("n1", "3", reads=(1,)),
+    )
+    after = (site("mm", "1 reduces"), site("n", "1", "2", "3", reads=(0,)))
+    [group] = merged(before, after)
+    assert (group.before, group.after, group.edges) == ((0, 1, 2), (0, 1), ((1, 2),))
+
+
+def test_joined_products_are_where_their_readers_read_them() -> None:
+    # IREE gave the joined one the first one's place; q goes to a transpose that is still there.
+    before = (
+        site("norm", "0"),
+        site("k", "1 reduces", reads=(0,)),
+        site("q", "2 reduces", reads=(0,)),
+        site("t", "3", reads=(2,)),
+    )
+    after = (site("norm", "0"), site("kq", "1 reduces", reads=(0,)), site("t", "3", reads=(1,)))
+    [group] = merged(before, after)
+    assert (group.before, group.after, group.edges) == ((1, 2), (1,), ())
+
+
+def test_a_place_that_is_called_twice_is_told_apart_by_order_or_by_what_it_reads() -> None:
+    # Two layers of one function: a and b of each become one.
+    layer = [(site("a", "1", reads=()), site("b", "2", reads=(0,)))]
+    before = (*layer[0], site("a", "1", reads=(1,)), site("b", "2", reads=(2,)))
+    after = (site("ab", "1", "2"), site("ab", "1", "2", reads=(0,)))
+    assert [(g.before, g.after) for g in merged(before, after)] == [((0, 1), (0,)), ((2, 3), (1,))]
+    # Three products at one place become two: of x and y only those that read n are joined.
+    before = (site("m", "0"), site("n", "9"), *(site(n, "1 reduces", reads=r) for n, r in READS))
+    after = (
+        *(site("m", "0"), site("n", "9")),
+        *(site("x", "1 reduces", reads=(0,)), site("yz", "1 reduces", reads=(1,))),
+    )
+    assert [(g.before, g.after) for g in merged(before, after)] == [((3, 4), (3,))]
+
+
+READS = (("x", (0,)), ("y", (1,)), ("z", (1,)))
