@@ -65,6 +65,7 @@ class BoundNest(Struct, frozen=True, cache_hash=True):
     pinned: bool
     whole: bool
     location: str
+    loops: tuple[int, ...] = ()
 
     @property
     def box(self) -> int:
@@ -160,6 +161,7 @@ def _bind_nest(
         nest.pinned,
         nest.whole,
         nest.location,
+        nest.loops,
     )
 
 

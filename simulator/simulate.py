@@ -26,7 +26,8 @@ from xpu_shark.simulator.workload import Kernel
 class KernelRun(msgspec.Struct, frozen=True):
     """One simulated launch. `utilization` is the share of peak that useful work reached, by
     resource. `what` is the work in a few words: "matmul 128x768x3072 bf16". `note` says where the
-    tile sizes could not be those asked for, and is empty otherwise."""
+    tile sizes could not be those asked for, and is empty otherwise. `product`: some of the work
+    is that of a matrix product."""
 
     what: str
     time_ps: int
@@ -40,6 +41,7 @@ class KernelRun(msgspec.Struct, frozen=True):
     streams: tuple[StreamTimes, ...]
     edges: Edges
     note: str = ""
+    product: bool = False
 
 
 class AccountingError(RuntimeError):
@@ -102,6 +104,7 @@ def run_bound(
         tiling,
         timeline.streams,
         edges(kernel, tiling, target),
+        product=any(nest.contraction is not None for nest in kernel.nests),
     )
     _check(kernel, target, timeline, result)
     return result

@@ -129,6 +129,7 @@ class Nest(Struct, frozen=True, kw_only=True):
     trips: int | Expr = 1
     tiles: tuple[TileLevel, ...] = ()
     config: str = ""  # the tiles and what goes with them as the IR spells it
+    loops: tuple[int, ...] = ()  # which of the op's loops the dims are, where not all in order
     pinned: bool = False
     whole: bool = False
     joint: bool = False

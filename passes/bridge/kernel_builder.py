@@ -209,6 +209,7 @@ class KernelBuilder:
                 trips=self.trips,
                 tiles=tuple(tiles),
                 config=str(op.attributes["lowering_config"]) if tiles else "",
+                loops=tuple(loops or ()) if tiles else (),
                 whole=whole,
                 joint=joint,
                 location=source_location(op.location),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from cases import case
-from kernels import elementwise, matmul
+from kernels import elementwise, matmul, matmul_relu
 
 from xpu_shark.passes.advise.give_advice import budget
 from xpu_shark.passes.advise.prove import prove
@@ -15,7 +15,7 @@ from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.result import Finding
 from xpu_shark.simulator.target import load
 from xpu_shark.simulator.variation import moved, relaxed
-from xpu_shark.simulator.work import flops
+from xpu_shark.simulator.work import compulsory_bytes, flops
 
 
 def test_a_pinned_tile_that_reloads_operands_is_improved_and_proved() -> None:
@@ -56,6 +56,32 @@ def test_the_split_kernels_do_the_same_work_and_the_additions() -> None:
     assert flops(total) == 256 * 16 * 16
 
 
+def test_what_follows_a_split_reduction_moves_to_the_pass_that_adds_up() -> None:
+    # 33 x 33 in tiles of 16 x 64 are 3 tiles; 100 parts for 304 cores divide 900,000.
+    long = case(matmul_relu(33, 33, 900_000), "mi300x")
+    [proposal] = split_reduction.propose(long)
+    assert "into 100 parts (--iree-dispatch-creation-split-matmul-reduction=100)" in (
+        proposal.suggestion
+    )
+    (partial, _), (total, _) = proposal.launches
+    assert [nest.name for nest in partial.nests] == ["linalg.matmul"]
+    assert len(total.nests) == 2
+    assert flops(partial) + flops(total) == flops(long.kernel) + 100 * 33 * 33
+    # The parts, the row and the result.
+    assert compulsory_bytes(total) == 4 * (100 * 33 * 33 + 33 + 33 * 33)
+    proof = prove(long, proposal)
+    assert proof is not None
+    assert proof.low > 10
+
+
+def test_parts_are_equal_where_there_are_enough_of_them() -> None:
+    # 304 cores, one tile: 50,021 is prime and makes no equal parts, 50,000 makes 250.
+    for extent, parts in ((50_021, 195), (50_000, 125)):
+        [proposal] = split_reduction.propose(case(matmul(16, 16, extent), "mi300x"))
+        assert f"into {parts} parts" in proposal.suggestion
+        assert ("--iree" in proposal.suggestion) is (extent % parts == 0)
+
+
 @pytest.mark.parametrize("shape", [(4096, 4096, 4096), (16, 16, 128)])
 def test_no_split_where_cores_are_full_or_the_reduction_short(shape: tuple[int, ...]) -> None:
     assert list(split_reduction.propose(case(matmul(*shape), "mi300x"))) == []
@@ -71,17 +97,82 @@ def test_narrower_operands_halve_bytes_and_pay_for_their_conversion() -> None:
     assert kernel.tensors[2].element == "f32"
 
 
-@pytest.mark.parametrize(("lanes", "gains"), [(1, False), (4, True)])
-def test_a_narrower_type_pays_where_conversions_take_less_than_the_bytes(
-    lanes: int, gains: bool
-) -> None:
-    # One row: each element of B is 4 bytes, 1 ns at 4 bytes a ns; half of that narrow, beside 2
-    # conversions at 1 ns a lane. On one lane these take 2 ns, on four 0.5.
+AT_BOUND = matmul(1, 512, 512, tiles=(1, 64, 64))  # one row, in pieces that hide each other
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 8, 16])
+def test_a_narrower_type_pays_where_conversions_take_less_than_the_bytes(lanes: int) -> None:
+    # One row: each element of B is 4 bytes, 1 ns at 4 bytes a ns, and the kernel is at its bound.
+    # Narrow it is 0.5 ns, beside 2 conversions at 1 ns a lane, 2 / lanes ns: past four lanes
+    # the bytes take longer, below two the conversions longer than the wide bytes.
     usual = load("tiny")
     vector = msgspec.structs.replace(usual.vector, lanes=lanes)
-    thin = case(matmul(1, 64, 64), msgspec.structs.replace(usual, vector=vector))
-    proofs = [prove(thin, proposal) for proposal in precision.propose(thin)]
-    assert [proof is not None and proof.state == "active" for proof in proofs] == [gains]
+    thin = case(AT_BOUND, msgspec.structs.replace(usual, vector=vector))
+    assert thin.run.time_ps <= 1.05 * thin.run.bounds.bound_ps
+    assert precision.ceiling(thin.run, thin.target) > 0.9 * thin.run.time_ps
+    [proposal] = precision.propose(thin)
+    proof, gain = prove(thin, proposal), 1 / max(0.5, 2 / lanes)
+    if gain <= 1:
+        assert proof is None
+        return
+    assert proof is not None
+    assert proof.speedup == pytest.approx(gain, rel=0.07)  # DMA set-up, first and last piece
+
+
+def test_where_conversions_and_bytes_are_even_the_verdict_is_open() -> None:
+    # 2 x 1.7 cycles on four lanes are 0.85 ns of conversions for 1 ns of bytes: a gain, unless the
+    # unit is 20 % slower.
+    usual = load("tiny")
+    cycles = {**usual.vector.cycles_per_op, "quantise": 1.7}
+    vector = msgspec.structs.replace(usual.vector, cycles_per_op=cycles)
+    uncertain = msgspec.structs.replace(usual.uncertainty, compute=0.2)
+    thin = case(AT_BOUND, msgspec.structs.replace(usual, vector=vector, uncertainty=uncertain))
+    [proposal] = precision.propose(thin)
+    proof = prove(thin, proposal)
+    assert proof is not None
+    assert proof.state == "indeterminate"
+    assert proof.depends_on
+
+
+@pytest.mark.parametrize(
+    ("name", "wide", "narrow", "multiplied"),
+    [
+        ("tpu_v6e", "f32", "bf16", "bf16"),
+        ("tpu_v6e", "bf16", "f8E4M3FN", "bf16"),
+        ("mi300x", "bf16", "f8E4M3FNUZ", "f8E4M3FNUZ"),
+        ("a100", "f32", "bf16", "bf16"),
+        ("h100", "bf16", "f8E4M3FN", "f8E4M3FN"),
+        ("xdna2", "f32", "bf16", "bf16"),
+    ],
+)
+def test_the_narrower_type_is_one_that_the_matrix_unit_can_run(
+    name: str, wide: str, narrow: str, multiplied: str
+) -> None:
+    [proposal] = precision.propose(case(matmul(1, 4096, 4096, wide), name))
+    assert proposal.suggestion.startswith(f"{narrow} operands")
+    assert (f"multiplied as {multiplied}" in proposal.suggestion) is (multiplied != narrow)
+
+
+def test_a_product_of_16_bits_at_its_bound_passes_unless_bytes_are_the_bound() -> None:
+    # xdna2 stores f8 and multiplies bf16: one row moves half the bytes, a large square none the
+    # less does as many multiply-adds at the same rate. mi300x multiplies f8 at twice the rate.
+    thin = case(matmul(1, 4096, 4096, "bf16"), "xdna2")
+    [proposal] = precision.propose(thin)
+    proof = prove(thin, proposal)
+    assert proof is not None
+    assert proof.low > 1.5
+    assert list(precision.propose(case(matmul(8192, 8192, 8192, "bf16"), "xdna2"))) == []
+    assert list(precision.propose(case(matmul(16384, 16384, 16384, "bf16"), "mi300x"))) == []
+
+
+def test_f32_at_its_bound_is_told_of_a_faster_type() -> None:
+    # mi300x: 1024 multiply-adds a cycle in bf16, 128 in f32.
+    wide = case(matmul(4096, 4096, 4096), "mi300x")
+    assert wide.run.time_ps <= 1.05 * wide.run.bounds.bound_ps
+    [proposal] = precision.propose(wide)
+    proof = prove(wide, proposal)
+    assert proof is not None
+    assert 4 < proof.low <= proof.speedup < 1024 / 128
 
 
 def test_every_rule_explains_itself() -> None:

@@ -100,3 +100,20 @@ def softmax(rows: int, cols: int) -> Kernel:
         nest("div", (par, free), (access(2, 0, 1), access(3, 0)), access(4, 0, 1)),
     )
     return Kernel(name="softmax", tensors=(wide, column, local, column, wide), nests=nests)
+
+
+def matmul_relu(m: int, n: int, k: int) -> Kernel:
+    """max(A[m, k] x B[k, n] + row[n], 0), all f32: two nests with the product between them."""
+    product = matmul(m, n, k)
+    dims = (Dim(extent=m, kind="parallel"), Dim(extent=n, kind="parallel"))
+    after = Nest(
+        name="linalg.generic",
+        dims=dims,
+        reads=(access(2, 0, 1), access(3, 1)),
+        writes=(access(4, 0, 1),),
+        work=(Work(kind="add", element="f32"), Work(kind="max", element="f32")),
+    )
+    between = Tensor(shape=(m, n), element="f32", storage="local")
+    others = (Tensor(shape=shape, element="f32", storage="global") for shape in ((n,), (m, n)))
+    tensors = (*product.tensors[:2], between, *others)
+    return Kernel(name="matmul_relu", tensors=tensors, nests=(*product.nests, after))

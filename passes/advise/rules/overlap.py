@@ -20,7 +20,7 @@ import msgspec
 
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal
 from xpu_shark.passes.advise.ceilings import above_bound_ps
-from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.config import allowed, config
 from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.passes.annotate import wording
 from xpu_shark.simulator.estimate import estimate
@@ -67,6 +67,8 @@ def _second_buffer(case: Case) -> Iterator[Proposal]:
         if not options:
             return
         tiling = min(options)[2]
+    if not allowed(case)(tiling):
+        return
     yield Proposal(
         condition=f"{in_use(case)}, which leaves room for a single buffer",
         suggestion=f"a second buffer: tile {sizes(case, tiling)} {config(case, tiling)}".strip(),

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
-from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.config import allowed, config
 from xpu_shark.passes.advise.reloads import passes, worst_first
 from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.simulator.plan import Tiling
@@ -64,13 +64,14 @@ def _keeping(case: Case, tensor: int) -> Tiling | None:
         for dim, _ in index.terms
     }
     order = (*(a for a in plan.order if a in own), *(a for a in plan.order if a not in own))
-    found = []
+    found, legal = [], allowed(case)
     for whole in ({a for a in own if a not in plan.order}, set(range(len(kernel.axes))) - own):
         tile = [
             max(axis.extent, 1) if number in whole else plan.tile[number]
             for number, axis in enumerate(kernel.axes)
         ]
         tiling, score = shrink(kernel, Tiling(tuple(tile), order), case.target)
-        if score.fits and passes(kernel, tiling, case.target)[tensor] < WORTH_SAYING:
+        once = passes(kernel, tiling, case.target)[tensor] < WORTH_SAYING
+        if score.fits and once and legal(tiling):
             found.append((score.time_ps, tiling.tile, tiling))
     return min(found)[2] if found else None

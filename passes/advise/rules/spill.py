@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
-from xpu_shark.passes.advise.config import config
+from xpu_shark.passes.advise.config import allowed, config
 from xpu_shark.passes.advise.reloads import spilled
 from xpu_shark.passes.advise.tiles import changes_reduction, in_use, sizes
 from xpu_shark.simulator.estimate import estimate
@@ -38,7 +38,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     if not out:
         return
     tiling = _without_spill(case)
-    if tiling is None:
+    if tiling is None or not allowed(case)(tiling):
         return
     level = case.target.memory[-1]
     yield Proposal(

@@ -1,0 +1,1 @@
+"""How IREE's code generators spell tiles: one file a pipeline. See `config.py`."""
