@@ -137,7 +137,7 @@ def operands(
         for access, written in accesses(nest):
             if not residency.moves(number, access, written=written):
                 continue
-            level = level_of(kernel, nest, access, phase.loops)
+            level = level_of(kernel, nest, access, phase.moving)
             shared = len(phase.loops) - len(phase.inner)
             own = phase.nests if level > shared else ()  # loops of its own: loaded anew
             key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level], own)

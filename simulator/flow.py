@@ -19,16 +19,23 @@ from xpu_shark.simulator.units.cost import ceildiv
 
 
 def takes_results(
-    kernel: BoundKernel, target: Target, numbers: tuple[int, ...], number: int
+    kernel: BoundKernel,
+    target: Target,
+    numbers: tuple[int, ...],
+    number: int,
+    *,
+    fused: bool = False,
 ) -> bool:
-    """Whether nest `number` is elementwise work on what nests `numbers`, a product and others of
-    its kind, compute. That they share every axis is for the caller to see to."""
+    """Whether nest `number` works on what nests `numbers`, a product and others of its kind,
+    compute, as it leaves the array: elementwise work, or in a `fused` attention also the softmax
+    of its rows and the product behind it. That they share every axis is for the caller to see to.
+    """
     product, nest = kernel.nests[numbers[0]], kernel.nests[number]
-    if not isinstance(target.matrix, Systolic) or kernel.online:
+    if not isinstance(target.matrix, Systolic) or not units(nest, target):
         return False
-    if matrix_element(target, product.contraction) is None or nest.contraction is not None:
+    if matrix_element(target, product.contraction) is None or nest.trips != product.trips:
         return False
-    if nest.trips != product.trips or not all(nest.parallel) or not units(nest, target):
+    if not (kernel.online and fused) and (nest.contraction is not None or not all(nest.parallel)):
         return False
     written = {access.tensor for n in numbers for access in kernel.nests[n].writes}
     return any(access.tensor in written for access in nest.reads)
@@ -41,18 +48,24 @@ def emit(
     tiles: Mapping[int, Sequence[int]],
     path: tuple[object, ...],
 ) -> Bodies:
-    """The code of one tile: `tiles[n]` are the extents of nest n, the product's first."""
+    """The code of one tile: `tiles[n]` are the extents of nest n, the product's first. A product
+    behind vector work has a loop of its own: the array has taken all blocks of the one before."""
     numbers = tuple(tiles)
     blocks = _blocks(kernel.nests[numbers[0]], target, tiles[numbers[0]])
     work = [op for n in numbers for op in ops(kernel, kernel.nests[n], target, tiles[n])]
+    code: Bodies = {}
     bodies: Bodies = {}
     for place, op in enumerate(work):
         follows = place > 0 and work[place - 1].unit != op.unit
         leads = place + 1 < len(work) and work[place + 1].unit != op.unit
+        if follows and op.unit in bodies:
+            extend(code, loop(bodies, blocks, emitter.tag((*path, "flow", numbers[0], place))))
+            bodies = {}
         part: Bodies = {}
         service = ceildiv(op.cost.service_ps, blocks)
         if leads:  # two blocks wait to be taken; what is still in the array has its place there
             depth = 2 + ceildiv(op.cost.latency_ps, max(service, 1))
+            depth = max(depth, blocks) if work[place + 1].unit in bodies else depth
             room = emitter.channel((*path, "flow", place + 1, "free"), "buffer", depth)
             emitter.wait(part, op.unit, room)
         if follows:
@@ -67,7 +80,8 @@ def emit(
             data = emitter.channel((*path, "flow", place + 1, "data"), op.unit)
             emitter.post(part, op.unit, data, op.cost.latency_ps)
         extend(bodies, part)
-    return loop(bodies, blocks, emitter.tag((*path, "flow", numbers[0])))
+    extend(code, loop(bodies, blocks, emitter.tag((*path, "flow", numbers[0]))))
+    return code
 
 
 def _blocks(product: BoundNest, target: Target, tile: Sequence[int]) -> int:

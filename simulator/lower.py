@@ -164,7 +164,7 @@ class _Lowering:
                 for access in nest.writes if written else nest.reads:
                     if not self.residency.moves(number, access, written=written):
                         continue
-                    if level_of(self.kernel, nest, access, phase.loops) != depth:
+                    if level_of(self.kernel, nest, access, phase.moving) != depth:
                         continue
                     key = (access.tensor, *depends_on(nest, access))
                     use = found.setdefault(key, Use(number, access, {}, {}))

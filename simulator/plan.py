@@ -18,12 +18,14 @@ class Tiling(msgspec.Struct, frozen=True):
     """`tile[a]`: iterations of axis a a core holds at once; `order`: parallel axes as looped,
     outermost first. `source` says who chose it: "ir", "default" or "best". With `apart` every
     product and every reduction walks over all of its data before the next one starts, as where a
-    compiler has no fused kernel (`apart.py`)."""
+    compiler has no fused kernel (`apart.py`). With `staged` operands are loaded whole before the
+    first tile and results stored whole after the last one."""
 
     tile: tuple[int, ...]
     order: tuple[int, ...]
     source: str = "default"
     apart: bool = False
+    staged: bool = False
 
 
 MOST_EDGES = 7  # axes with an edge tile: code doubles with each
@@ -37,12 +39,18 @@ class Phase(msgspec.Struct, frozen=True):
     inner: tuple[int, ...]
     trips: int
     apart: bool = False
+    staged: bool = False
 
     @property
     def loops(self) -> tuple[int, ...]:
         """All loops, outermost first; a repetition of the whole phase is axis -1 - its nest."""
         repeat = (-1 - self.nests[0],) if self.trips != 1 else ()
         return (*repeat, *self.outer, *self.inner)
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """Loops that operands may move in: all, or none."""
+        return () if self.staged else self.loops
 
 
 def few_edges(kernel: BoundKernel, tiling: Tiling) -> Tiling:
@@ -71,7 +79,7 @@ def phases(kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False) ->
         outer, inner = _loops(kernel, nest, tiling)
         if distributed:
             outer = ()
-        phase = Phase((number,), outer, inner, nest.trips, tiling.apart)
+        phase = Phase((number,), outer, inner, nest.trips, tiling.apart, tiling.staged)
         if result and _joins(kernel, result[-1], phase):
             nests = (*result[-1].nests, number)
             result[-1] = msgspec.structs.replace(result[-1], nests=nests)

@@ -167,7 +167,7 @@ class Residency:
             phase = self._phase[number]
             for access, written in accesses(nest):
                 if self.moves(number, access, written=written):
-                    level = level_of(self.kernel, nest, access, phase.loops)
+                    level = level_of(self.kernel, nest, access, phase.moving)
                     beside = registers and nest.contraction is None
                     moving = results if written or beside else inputs
                     group = moving if level or self.target.execution == "waves" else fixed

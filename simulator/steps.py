@@ -50,7 +50,9 @@ def group(kernel: BoundKernel, target: Target, members: Iterable[Phase], depth: 
 
 def _flows(kernel: BoundKernel, target: Target, step: Step, phase: Phase, number: int) -> bool:
     """Whether nest `number` can work on results of the step's product before it is done."""
-    if step.axis is not None or not flow.takes_results(kernel, target, step.nests, number):
+    if step.axis is not None or not flow.takes_results(
+        kernel, target, step.nests, number, fused=not phase.apart
+    ):
         return False
     axes = kernel.nests[number].axes
     return all(can_share(kernel, step.phases, phase, axis) for axis in axes)

@@ -37,8 +37,9 @@ def pack(values: Column) -> Packed:
     return Packed(np.ascontiguousarray(rows), places.astype(np.int64), numbers[places])
 
 
-def unpack(packed: Packed, count: int) -> Column:
-    """The column of `count` integers, in the smallest type that holds them.
+def unpack(packed: Packed, count: int, *, least: int = 1) -> Column:
+    """The column of `count` integers, in the smallest type that holds them, of at least `least`
+    bytes.
 
     Raises `ValueError` for another shape or type, or a place outside.
     """
@@ -53,11 +54,11 @@ def unpack(packed: Packed, count: int) -> Column:
         raise ValueError(f"expected places below {count}, found {int(at.max())}")
     if not rows.shape[0] and not len(at):
         return np.broadcast_to(np.int8(0), count)
-    return _filled(rows, at, rare)
+    return _filled(rows, at, rare, least)
 
 
-def _filled(rows: NDArray[Any], at: NDArray[Any], rare: NDArray[Any]) -> Column:
-    bits = max(8 * len(rows), *(max(n, ~n).bit_length() + 1 for n in rare.tolist()), 8)
+def _filled(rows: NDArray[Any], at: NDArray[Any], rare: NDArray[Any], least: int) -> Column:
+    bits = max(8 * len(rows), *(max(n, ~n).bit_length() + 1 for n in rare.tolist()), 8 * least)
     result = np.empty(rows.shape[1], next(f"i{size}" for size in (1, 2, 4, 8) if bits <= 8 * size))
     for first in range(0, len(result), _CHUNK):
         part = rows[:, first : first + _CHUNK]
@@ -82,13 +83,16 @@ def gaps(start_ns: Column, duration_ns: Column) -> Column:
 
 
 def starts(gap_ns: Column, duration_ns: Column, timed: NDArray[np.bool_]) -> Column:
-    """The inverse of `gaps`, whose array may be used up: columns may be long."""
+    """The inverse of `gaps`, whose array is used up where it has 8 bytes a number: columns may be
+    long, so nothing else of their length is made."""
     if not timed.any():
         return np.broadcast_to(np.int64(UNKNOWN), len(gap_ns))
     result = gap_ns.astype(np.int64, copy=not gap_ns.flags.writeable)
-    lengths = np.maximum(duration_ns, 0)
-    lengths[~timed] = 0
-    result[1:] += lengths[:-1]
+    for first in range(0, len(result) - 1, _CHUNK):
+        part = slice(first, min(first + _CHUNK, len(result) - 1))
+        result[part.start + 1 : part.stop + 1] += np.where(
+            timed[part], np.maximum(duration_ns[part], 0), 0
+        )
     np.cumsum(result, out=result)
-    result[~timed] = UNKNOWN
+    np.copyto(result, UNKNOWN, where=np.logical_not(timed))
     return result

@@ -107,9 +107,9 @@ def _launches(arrays: dict[str, Array], kinds: int) -> Launches:
     _inside(kind, kinds)
     if len(arrays["launch_timed"]) * 8 < count:
         raise ValueError(f"expected {count} bits in launch_timed")
-    timed = np.unpackbits(arrays["launch_timed"], count=count).astype(bool)
+    timed = np.unpackbits(arrays["launch_timed"], count=count).view(np.bool_)
     duration = _unpacked("duration_ns", arrays, count)
-    start = columns.starts(_unpacked("gap_ns", arrays, count), duration, timed)
+    start = columns.starts(_unpacked("gap_ns", arrays, count, least=8), duration, timed)
     return Launches(kind, start, duration)
 
 
@@ -118,10 +118,10 @@ def _packed(name: str, values: Column) -> dict[str, Array]:
     return {f"launch_{name}{suffix}": part for suffix, part in zip(_PARTS, packed, strict=True)}
 
 
-def _unpacked(name: str, arrays: dict[str, Array], count: int) -> Column:
+def _unpacked(name: str, arrays: dict[str, Array], count: int, *, least: int = 1) -> Column:
     """The column, whose bytes are dropped from `arrays`: there may be many."""
     parts = (arrays.pop(f"launch_{name}{suffix}") for suffix in _PARTS)
-    return columns.unpack(columns.Packed(*parts), count)
+    return columns.unpack(columns.Packed(*parts), count, least=least)
 
 
 def _inside(kind: Column, kinds: int) -> None:

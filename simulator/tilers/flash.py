@@ -8,31 +8,31 @@ from math import prod
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.plan import Tiling
-from xpu_shark.simulator.residency import capacity
+from xpu_shark.simulator.residency import HELD_SHARE, capacity
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.work import compulsory_bytes
 
-BLOCK = 512  # queries and keys: what JAX's Pallas kernels for TPUs are run with
-LANES = 128  # such kernels take heads whose size fills vector registers
+BLOCK = 512  # most queries, and keys beside them: what JAX's Pallas kernels for TPUs are run with
+MOST_KEYS = 4096  # beside fewer queries the block has as many scores in more keys
+LANES, SUBLANES = 128, 8  # of a vector register: such kernels take heads whose size fills lanes
 
 
 def choices(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
     """Blocks of a head where a fused kernel takes these sizes; nothing where the kernel is no
-    attention. Few queries are worked on with everything at once, and what fits no fused kernel as
-    product, softmax and product, one after another."""
+    attention. What fits no fused kernel runs as product, softmax and product, one after another;
+    queries along several dims are worked on with everything at once."""
     scores = next((nest for nest in kernel.nests if nest.contraction), None)
     if not kernel.online or scores is None:
         return
     dims = scores.contraction
     assert dims is not None
-    width, keys = (prod(scores.extents[dim] for dim in role) for role in (dims.k, dims.n))
-    rows = [scores.extents[dim] for dim in dims.m if scores.extents[dim] > 1]
-    if width % LANES or (keys > LANES and keys % LANES):
+    if prod(scores.extents[dim] for dim in dims.k) % LANES:
         yield from _apart(kernel, target, scores)
-    elif len(rows) > 1 or (rows and rows[0] < LANES):
+    elif sum(scores.extents[dim] > 1 for dim in dims.m) > 1:
         yield whole(kernel)
     else:
-        yield from _blocks(kernel, scores)
+        staged = compulsory_bytes(kernel) <= HELD_SHARE * capacity(kernel, target)
+        yield from _blocks(kernel, scores, staged)
 
 
 def whole(kernel: BoundKernel) -> Tiling:
@@ -41,16 +41,30 @@ def whole(kernel: BoundKernel) -> Tiling:
     return Tiling(tile, tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel))
 
 
-def _blocks(kernel: BoundKernel, scores: BoundNest) -> Iterator[Tiling]:
+def _blocks(kernel: BoundKernel, scores: BoundNest, staged: bool) -> Iterator[Tiling]:
     dims = scores.contraction
     assert dims is not None
     for block in (BLOCK, BLOCK // 2, BLOCK // 4):
-        tile = list(whole(kernel).tile)
+        tile, queries = list(whole(kernel).tile), 1
         for dim in dims.batch:
             tile[scores.axes[dim]] = 1
-        for dim in (*dims.m[-1:], *dims.n[-1:]):
-            tile[scores.axes[dim]] = min(tile[scores.axes[dim]], block)
-        yield Tiling(tuple(tile), whole(kernel).order)
+        for dim in dims.m:
+            queries = max(queries, _power_of_two(min(scores.extents[dim], block)))
+            tile[scores.axes[dim]] = min(tile[scores.axes[dim]], max(queries, SUBLANES))
+        keys = min(block * block // queries, MOST_KEYS) if queries > 1 else block
+        for dim in dims.n[-1:]:
+            tile[scores.axes[dim]] = _in_lanes(min(scores.extents[dim], keys))
+        yield Tiling(tuple(tile), whole(kernel).order, staged=staged)
+
+
+def _power_of_two(size: int) -> int:
+    """The largest that is no more than `size`, which is positive."""
+    return 1 << (size.bit_length() - 1)
+
+
+def _in_lanes(keys: int) -> int:
+    """Whole registers of keys where there is one: the rest is a block of its own."""
+    return keys // LANES * LANES if keys >= LANES else max(keys, 1)
 
 
 def _apart(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[Tiling]:

@@ -11,16 +11,20 @@ def tile_cost(
 ) -> Cost:
     """`batch` products of m x k by k x n; `element` is a key of `cycles_per_row`.
 
-    Each pass holds `rows` x `cols` weights and streams m rows; it lasts at least as long as the
-    weights of the next pass take to load, and swapping them in costs `pass_cycles` more. Latency
-    is the first load, then fill and drain.
+    Each pass holds up to `rows` x `cols` weights and streams m rows; it lasts at least as long as
+    the weights of the next pass take to load, and swapping them in costs `pass_cycles` more. Every
+    array has as many of the passes with less than `rows` of k as any other. Latency is the first
+    load, then fill and drain.
     """
     if 0 in (batch, m, n, k):
         return NONE
     rounds, streamed = _schedule(unit, m, batch * _blocks(unit, n, k))
-    load = unit.rows * unit.weight_cycles_per_row
-    cycles = rounds * (max(streamed * unit.cycles_per_row[element], load) + unit.pass_cycles)
-    return Cost(target.ps(cycles), target.ps(load + unit.rows + unit.cols))
+    stream, load = streamed * unit.cycles_per_row[element], unit.weight_cycles_per_row
+    whole, rest = divmod(k, unit.rows)
+    passes = whole * max(stream, unit.rows * load) + (max(stream, rest * load) if rest else 0.0)
+    cycles = rounds * (passes / ceildiv(k, unit.rows) + unit.pass_cycles)
+    first = min(k, unit.rows) * load
+    return Cost(target.ps(cycles), target.ps(first + unit.rows + unit.cols))
 
 
 def padded_macs(unit: Systolic, *, batch: int, m: int, n: int, k: int) -> int:

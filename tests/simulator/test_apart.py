@@ -105,9 +105,9 @@ def test_scores_stay_while_they_take_no_more_than_half_of_the_scratchpad(
 
 @pytest.mark.parametrize(
     ("length", "width", "apart"),
-    [(512, 128, False), (512, 64, True), (200, 128, True), (128, 128, False)],
+    [(512, 128, False), (512, 64, True), (200, 128, False), (128, 128, False)],
 )
-def test_fused_kernels_take_whole_registers(length: int, width: int, apart: bool) -> None:
+def test_fused_kernels_take_heads_of_whole_registers(length: int, width: int, apart: bool) -> None:
     assert systolic.choose(attention(8, length, width), V6E).apart == apart
 
 

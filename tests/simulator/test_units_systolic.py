@@ -27,13 +27,28 @@ def _cost(unit: Systolic, m: int, n: int, k: int, batch: int = 1, element: str =
         (4, 4, 8, 8),  # two passes of 4 rows
         (10, 4, 4, 10),  # one pass of 10 rows
         (1, 4, 4, 4),  # one row, but the next weights take 4 cycles
-        (5, 7, 3, 10),  # 7 columns are two passes, each of 5 rows
+        (5, 7, 4, 10),  # 7 columns are two passes, each of 5 rows
         (5, 3, 7, 10),  # so are 7 rows of weights
         (9, 9, 9, 81),  # 3 x 3 passes of 9 rows
     ],
 )
 def test_service_counts_rows_of_every_pass(m: int, n: int, k: int, cycles: int) -> None:
     assert _cost(ONE, m, n, k) == Cost(cycles * 1000, LATENCY)
+
+
+@pytest.mark.parametrize(
+    ("k", "cycles", "first"),
+    [
+        (4, 4, 4),  # four rows of weights load while one row streams
+        (3, 3, 3),
+        (1, 1, 1),
+        (6, 4 + 2, 4),  # the second pass has two rows of weights
+        (9, 4 + 4 + 1, 4),
+    ],
+)
+def test_only_weights_that_there_are_load(k: int, cycles: int, first: int) -> None:
+    fill_and_drain = 4 + 4
+    assert _cost(ONE, 1, 4, k) == Cost(cycles * 1000, (first + fill_and_drain) * 1000)
 
 
 def test_swapping_weights_costs_every_pass() -> None:

@@ -1,0 +1,85 @@
+"""Attention as a fused kernel: its blocks, what is loaded before it, how its units overlap."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from test_apart import attention
+
+from xpu_shark.simulator.bind import BoundKernel
+from xpu_shark.simulator.nest_cost import ops
+from xpu_shark.simulator.plan import Tiling
+from xpu_shark.simulator.simulate import run_bound
+from xpu_shark.simulator.target import load
+from xpu_shark.simulator.tilers import flash
+
+V6E = load("tpu_v6e")
+HEADS, QUERIES, KEYS = 0, 1, 2  # axes of `attention`
+VMEM = 128 * 2**20
+
+
+def resident(kernel: BoundKernel) -> BoundKernel:
+    """`kernel` in a running program that has everything in the scratchpad."""
+    tensors = tuple(msgspec.structs.replace(t, resident=t.is_global) for t in kernel.tensors)
+    return msgspec.structs.replace(kernel, tensors=tensors, running=True)
+
+
+def product_latency(kernel: BoundKernel) -> int:
+    """From the last row of a product to its result, in picoseconds."""
+    nest = kernel.nests[-1]
+    return ops(kernel, nest, V6E, nest.extents)[0].cost.latency_ps
+
+
+@pytest.mark.parametrize(
+    ("length", "queries", "keys"),
+    [
+        (4096, 512, 512),
+        (300, 256, 256),  # powers of two of queries; keys in whole registers of 128
+        (132, 128, 128),
+        (100, 64, 100),
+        (12, 8, 12),  # at least the rows of a register
+        (3, 3, 3),
+    ],
+)
+def test_blocks_fill_registers(length: int, queries: int, keys: int) -> None:
+    tile = next(flash.choices(attention(2, length, 128), V6E)).tile
+    assert (tile[HEADS], tile[QUERIES], tile[KEYS]) == (1, queries, keys)
+
+
+@pytest.mark.parametrize(("heads", "staged"), [(64, True), (65, False)])
+def test_what_takes_half_of_the_scratchpad_is_loaded_before_and_stored_after(
+    heads: int, staged: bool
+) -> None:
+    # 64 heads of 1024 x 128 bf16, four times, are 64 MiB of 128.
+    kernel = attention(heads, 1024, 128)
+    assert next(flash.choices(kernel, V6E)).staged == staged
+
+
+def test_a_staged_kernel_takes_its_transfers_and_its_work_one_after_another() -> None:
+    kernel = attention(8, 1024, 128)
+    tiling = next(flash.choices(kernel, V6E))
+    run, work = run_bound(kernel, tiling, V6E), run_bound(resident(kernel), tiling, V6E)
+    hbm = V6E.memory[0]
+    size = 8 * 1024 * 128 * 2
+    moves = 4 * (size / hbm.bytes_per_s * 1e12 + V6E.dma.setup_ns * 1e3)
+    latencies = 2 * hbm.latency_ns * 1e3  # of the last load and of the store
+    latencies += product_latency(kernel)  # the store waits for the last result
+    launch = V6E.launch_ns * 1e3
+    assert run.time_ps == pytest.approx(launch + moves + latencies + work.time_ps, abs=10)
+    assert run.bytes["hbm"] == 4 * size
+
+
+def test_the_array_begins_the_second_product_when_a_quarter_of_the_softmax_is_done() -> None:
+    """One block of 512 x 512, in four parts of 256 x 256: the scores leave the array a part
+    after another, and the last part passes softmax and second product behind the others."""
+    kernel = attention(1, 512, 128)
+    tiling = Tiling((1, 512, 512, *[axis.extent for axis in kernel.axes[3:]]), (0, 1))
+    qk, *softmax, pv = (
+        ops(kernel, nest, V6E, [kernel.axes[axis].extent for axis in nest.axes])[0].cost
+        for nest in kernel.nests
+    )
+    part = sum(cost.service_ps for cost in softmax) / 4
+    assert part < qk.service_ps / 4  # else the vector unit would decide
+    expected = qk.service_ps + qk.latency_ps + part + pv.service_ps / 4
+    run = run_bound(resident(kernel), tiling, V6E)
+    assert run.time_ps == pytest.approx(expected, abs=20)
