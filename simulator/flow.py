@@ -41,6 +41,12 @@ def takes_results(
     return any(access.tensor in written for access in nest.reads)
 
 
+def prepares(nest: BoundNest, target: Target) -> bool:
+    """Whether a product of a systolic array has vector work on its operands, which goes on beside
+    the array."""
+    return isinstance(target.matrix, Systolic) and units(nest, target) == ("vector", "matrix")
+
+
 def emit(
     emitter: Emitter,
     kernel: BoundKernel,
@@ -51,6 +57,7 @@ def emit(
     """The code of one tile: `tiles[n]` are the extents of nest n, the product's first. A product
     behind vector work has a loop of its own: the array has taken all blocks of the one before."""
     numbers = tuple(tiles)
+    path = (*path, "flow", numbers[0])
     blocks = _blocks(kernel.nests[numbers[0]], target, tiles[numbers[0]])
     work = [op for n in numbers for op in ops(kernel, kernel.nests[n], target, tiles[n])]
     code: Bodies = {}
@@ -59,28 +66,28 @@ def emit(
         follows = place > 0 and work[place - 1].unit != op.unit
         leads = place + 1 < len(work) and work[place + 1].unit != op.unit
         if follows and op.unit in bodies:
-            extend(code, loop(bodies, blocks, emitter.tag((*path, "flow", numbers[0], place))))
+            extend(code, loop(bodies, blocks, emitter.tag((*path, place))))
             bodies = {}
         part: Bodies = {}
         service = ceildiv(op.cost.service_ps, blocks)
         if leads:  # two blocks wait to be taken; what is still in the array has its place there
             depth = 2 + ceildiv(op.cost.latency_ps, max(service, 1))
             depth = max(depth, blocks) if work[place + 1].unit in bodies else depth
-            room = emitter.channel((*path, "flow", place + 1, "free"), "buffer", depth)
+            room = emitter.channel((*path, place + 1, "free"), "buffer", depth)
             emitter.wait(part, op.unit, room)
         if follows:
-            data = emitter.channel((*path, "flow", place, "data"), work[place - 1].unit)
+            data = emitter.channel((*path, place, "data"), work[place - 1].unit)
             emitter.wait(part, op.unit, data)
         instruction = Instruction(emitter.resource(op.unit), service)
         part.setdefault(op.unit, []).append(instruction)
         if follows:
-            room = emitter.channel((*path, "flow", place, "free"), "buffer", 2)
+            room = emitter.channel((*path, place, "free"), "buffer", 2)
             emitter.post(part, op.unit, room)
         if leads:
-            data = emitter.channel((*path, "flow", place + 1, "data"), op.unit)
+            data = emitter.channel((*path, place + 1, "data"), op.unit)
             emitter.post(part, op.unit, data, op.cost.latency_ps)
         extend(bodies, part)
-    extend(code, loop(bodies, blocks, emitter.tag((*path, "flow", numbers[0]))))
+    extend(code, loop(bodies, blocks, emitter.tag(path)))
     return code
 
 

@@ -119,7 +119,9 @@ class _Lowering:
 
     def _step(self, step: Step, depth: int, variants: tuple[Variant, ...], path: Path) -> Bodies:
         if step.axis is None:
-            if len(step.nests) == 1:
+            if len(step.nests) == 1 and not flow.prepares(
+                self.kernel.nests[step.nests[0]], self.target
+            ):
                 nest = self.kernel.nests[step.nests[0]]
                 place = (*path, "op", step.nests[0])
                 return nest_code.emit(

@@ -8,7 +8,7 @@ from math import prod
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.plan import Tiling
-from xpu_shark.simulator.residency import HELD_SHARE, capacity
+from xpu_shark.simulator.residency import KEPT_SHARE, capacity
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.work import compulsory_bytes
 
@@ -31,7 +31,7 @@ def choices(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
     elif sum(scores.extents[dim] > 1 for dim in dims.m) > 1:
         yield whole(kernel)
     else:
-        staged = compulsory_bytes(kernel) <= HELD_SHARE * capacity(kernel, target)
+        staged = compulsory_bytes(kernel) <= KEPT_SHARE * capacity(kernel, target)
         yield from _blocks(kernel, scores, staged)
 
 

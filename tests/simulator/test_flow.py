@@ -58,3 +58,20 @@ def test_the_longer_of_both_decides(count: int) -> None:
     behind = max(busy["vector"] - busy["matrix"], 0) + -(-busy["vector"] // 16)
     assert 0 <= grown <= behind + 1000
     assert full.time_ps >= busy["vector"]
+
+
+@pytest.mark.parametrize("count", [1, 16, 64])
+def test_work_on_operands_goes_on_beside_the_product(count: int) -> None:
+    """Whole operands in one tile: the first block is prepared, then both units work."""
+    bare = matmul(M, N, K, "bf16")
+    work = (*bare.nests[0].work, Work(kind="exp", element="f32", count=count))
+    prepared = msgspec.structs.replace(
+        bare, nests=(msgspec.structs.replace(bare.nests[0], work=work),)
+    )
+    before, after = (
+        run_bound(bind(kernel, {}), Tiling((M, N, K), (0, 1)), V6E) for kernel in (bare, prepared)
+    )
+    busy = {stream.name: stream.busy_ps for stream in after.streams}
+    block = -(-busy["vector"] // 16)
+    ahead = max(busy["vector"] - busy["matrix"], 0)
+    assert block <= after.time_ps - before.time_ps <= ahead + block + 1000
