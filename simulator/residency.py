@@ -117,12 +117,18 @@ class Residency:
         return not any(w.tensor == tensor for n in later for w in self.kernel.nests[n].writes)
 
     def stays(self, number: int) -> bool:
-        """Whether nest `number` does no more than to put resident data to another place."""
+        """Whether nest `number` does no more than to put data to another place beside the core. A
+        transfer puts each element that it loads to one place; a broadcast fills the others."""
         nest = self.kernel.nests[number]
         if units(nest, self.target) or not nest.points:
             return False
-        return any(self.kernel.tensors[a.tensor].resident for a, _ in accesses(nest)) and not any(
-            self.moves(number, access, written=written) for access, written in accesses(nest)
+        both = [(a, self.moves(number, a, written=w), w) for a, w in accesses(nest)]
+        inside = [a for a, moved, written in both if written and not moved]
+        loaded = sum(elements(self.kernel, nest, a) for a, moved, _ in both if moved)
+        if loaded and sum(elements(self.kernel, nest, a) for a in inside) <= loaded:
+            return False
+        return any(self.kernel.tensors[a.tensor].resident for a, _, _ in both) and not any(
+            moved and written for _, moved, written in both
         )
 
     def cached(self, number: int, access: Access) -> bool:

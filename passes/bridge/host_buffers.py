@@ -1,7 +1,8 @@
 """Which buffer of the host program a command touches, and which bytes of it.
 
 Every allocation, import and global is a buffer, numbered in order of first use. What is handed on
-unchanged, through awaits, subviews and inlined calls, stays the same buffer.
+unchanged, through awaits, barriers, subviews and inlined calls, stays the same buffer: a barrier
+keeps the compiler from fusing what is on its two sides and copies nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from xpu_shark.simulator.workload import Span
 Way = Literal["read", "write", "both"]
 _WAYS: dict[int, Way] = {1: "read", 2: "write", 3: "both"}  # bits of stream.cmd.dispatch
 
+# Ops that give each operand back as the result of its number, the same bytes.
+_PASSING = ("stream.timepoint.await", "util.optimization_barrier")
 _HANDING_ON = ("cf.br", "cf.cond_br", "scf.yield", "scf.condition", "scf.for", "scf.while")
 
 
@@ -77,8 +80,7 @@ def _handed_on(value: ir.Value) -> bool:
         op = use.owner
         if op.name in _HANDING_ON:
             return True
-        # Both give the resource back as the result of the operand's number.
-        passes = op.name in ("stream.timepoint.await", "stream.resource.subview")
+        passes = op.name in (*_PASSING, "stream.resource.subview")
         if passes and _handed_on(op.results[use.operand_number]):
             return True
     return False
@@ -97,7 +99,7 @@ def _root(frame: Frame, value: ir.Value) -> tuple[Frame, ir.Value, Size]:
         op = value.owner.operation
         if inlined := frame.results.get(value):
             frame, value = inlined
-        elif op.name == "stream.timepoint.await":
+        elif op.name in _PASSING:
             value = op.operands[value.result_number]
         elif op.name == "stream.resource.subview":
             start = apply("add", start, frame.reader.read(op.operands[2]))

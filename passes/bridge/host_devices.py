@@ -15,7 +15,7 @@ from iree.compiler import ir
 from xpu_shark.passes.bridge.host_frame import Frame
 
 _SYMBOL = re.compile(r'@(?:"((?:[^"\\]|\\.)*)"|([\w$.\-]+))')
-_FORWARDED = ("stream.timepoint.await", "stream.resource.subview")
+_FORWARDED = ("stream.timepoint.await", "stream.resource.subview", "util.optimization_barrier")
 Place = tuple[ir.Value, ir.Value]  # a resource and an offset into it
 
 

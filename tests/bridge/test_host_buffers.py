@@ -56,6 +56,23 @@ def test_an_await_and_a_subview_are_the_same_buffer() -> None:
     assert (part.buffer, part.offset) == (whole.buffer, 72)
 
 
+def test_a_barrier_is_the_same_buffer() -> None:
+    barrier = f"%x, %b = util.optimization_barrier %in, %r : !stream.resource<external>, {R}\n"
+    [[before], [behind]] = spans("", fill("%r") + barrier + fill("%b"))
+    assert behind == before
+
+
+def test_what_the_next_turn_has_behind_a_barrier_is_not_transient() -> None:
+    loop = f"""
+    %b = util.optimization_barrier %r : {R}
+    %n = scf.for %i = %c0 to %c8 step %c64 iter_args(%x = %b) -> ({R}) {{
+      scf.yield %x : {R}
+    }}
+    """
+    [[before]] = spans("", fill("%r") + loop)
+    assert not before.transient
+
+
 def test_what_the_next_turn_has_is_not_transient() -> None:
     loop = f"""
     %w = stream.timepoint.await %t => %r : {R}{{%c128}}

@@ -28,6 +28,7 @@ from xpu_shark.simulator.workload import (
     Place,
     Repeat,
     Span,
+    Tensor,
     Workload,
 )
 
@@ -181,3 +182,26 @@ def test_a_copy_inside_the_scratchpad_takes_its_bandwidth() -> None:
     assert inside.time_ps == -(-2 * BYTES * 10**12 // (36 * 10**12))
     assert inside.bounds.bound_ps in (inside.time_ps, inside.time_ps - 1)  # rounded down
     assert (inside.attribution.limit, inside.bytes) == ("vmem", {"vmem": 2 * BYTES})
+
+
+def test_a_broadcast_into_the_scratchpad_takes_its_bandwidth() -> None:
+    # 4 KiB are loaded and fill 4 MiB: a transfer puts each element to one place only.
+    row, whole = (SIDE,), (SIDE, SIDE)
+    broadcast = Kernel(
+        name="broadcast",
+        tensors=tuple(Tensor(shape=s, element="f32", storage="global") for s in (row, whole)),
+        nests=(
+            Nest(
+                name="broadcast",
+                dims=(Dim(extent=SIDE, kind="parallel"),) * 2,
+                reads=(access(0, 0),),
+                writes=(access(1, 0, 1),),
+                work=(),
+            ),
+        ),
+    )
+    run = simulate_kernel(broadcast, {}, V6E, "default", context=Context((1,), 2 * BYTES, True))
+    assert run is not None
+    assert run.bounds.bound_ps == int(4 * SIDE * SIDE * 10**12 / V6E.memory[-1].bytes_per_s)
+    assert run.time_ps >= run.bounds.bound_ps
+    assert run.bytes["hbm"] == 4 * SIDE
