@@ -1,9 +1,11 @@
 """Searches tilings: an estimate ranks, a bound prunes, the simulator decides.
 
 From the tilings at hand the search goes from neighbour to neighbour (`lattice.py`), least estimate
-first. The programs of those at the front give a bound: how long some unit is busy at least. Bound
-and estimate together put them in order; one whose bound is no less than the time of a tiling
-already simulated cannot win and is not run. The last simulations go to neighbours of the best.
+first. The programs of those at the front give a bound (`busy.py`): how long some unit is busy at
+least, or some buffers go round. They run in the order of their bounds, now and then the one where
+bound and estimate together are least; of those with the same bound and estimate only one. One
+whose bound is no less than the time of a tiling already simulated cannot win and is not run. The
+last simulations go to neighbours of the best.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from xpu_shark.simulator.target import Target
 BATCH = 4  # simulated between two looks at the best time
 REFINED = 3  # one simulation in this many is kept for neighbours of the best
 AT_BOUND = 1.01  # times the bound: what is this close is not searched for better
-LOWERED = 4  # programs that are bounded for one that is run
+LOWERED = 8  # programs that are bounded for one that is run
+BY_BOUND = 1  # of them in the order of bounds for one in the order of bound and estimate together
+LEAST = 3  # simulations of a search, where no tiling at hand is at its bound
 RANKED = 20  # tilings estimated that fit, at least, for one that is run: a small space needs few
 
 
@@ -40,7 +44,7 @@ class Effort(msgspec.Struct, frozen=True):
 
 
 QUICK = Effort(estimated=60, simulated=4)
-THOROUGH = Effort(estimated=600, simulated=24)
+THOROUGH = Effort(estimated=1200, simulated=48)
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -88,6 +92,8 @@ class _Search:
         self.tried: set[Tiling] = set()
         self.refined: set[Tiling] = set()
         self.found: list[Candidate] = []
+        self.bounds: dict[Tiling, int] = {}
+        self.left: list[Tiling] = []  # bounded and not run yet
 
     def run(self, seeds: Iterable[Tiling]) -> list[Candidate]:
         seeds = list(seeds)
@@ -98,7 +104,7 @@ class _Search:
         self.tried.update(map(self.lattice.canonical, seeds))
         ranked = self._ranked(seeds)
         fitting = sum(score.fits for score in self.scores.values())
-        most = min(self.effort.simulated, max(BATCH, fitting // RANKED))
+        most = min(self.effort.simulated, max(LEAST, fitting // RANKED))
         kept = most // REFINED
         self._try(islice(ranked, LOWERED * most), most - kept)
         for _ in range(kept):
@@ -108,6 +114,7 @@ class _Search:
             centre = min(left, key=self._rank).tiling
             self.refined.add(centre)
             self._try(self.lattice.neighbours(centre), most)
+        self._run(self.left, most)
         return sorted(self.found, key=self._rank)
 
     def _ranked(self, seeds: list[Tiling]) -> Iterator[Tiling]:
@@ -139,13 +146,36 @@ class _Search:
         rest = [tiling for tiling in new if self._score(tiling).fits]
         self.tried.update(rest)
         bounds = {t: least_ps(lower(self.kernel, t, self.target)) for t in rest}
-        rest.sort(key=lambda tiling: bounds[tiling] + self._score(tiling).time_ps)
+        self.bounds |= bounds
+        self.left += self._run(self._mixed(bounds), most)
+
+    def _run(self, tilings: list[Tiling], most: int) -> list[Tiling]:
+        """Simulate `tilings` in their order, but for those that cannot win, until `most` have been
+        simulated in all; the rest is returned."""
+        rest = tilings
         while rest and len(self.found) < most:
             best = min(self.found, key=self._rank).run.time_ps
-            rest = [tiling for tiling in rest if bounds[tiling] < best]
+            rest = [tiling for tiling in rest if self.bounds[tiling] < best]
             size = min(BATCH, most - len(self.found))
             self._simulate(rest[:size])
             rest = rest[size:]
+        return rest
+
+    def _mixed(self, bounds: dict[Tiling, int]) -> list[Tiling]:
+        """Tilings in the order of bounds, and of bound and estimate together, in turns."""
+        alike: dict[tuple[int, int], Tiling] = {}
+        for tiling, bound in bounds.items():
+            alike.setdefault((bound, self._score(tiling).time_ps), tiling)
+        by_bound, by_both = (
+            iter([alike[pair] for pair in sorted(alike, key=key)])
+            for key in (lambda pair: pair[0], sum)
+        )
+        found: dict[Tiling, None] = {}
+        for first in by_bound:
+            found[first] = None
+            found.update(dict.fromkeys(islice(by_bound, BY_BOUND - 1)))
+            found.update(dict.fromkeys(islice(by_both, 1)))
+        return list(found)
 
     def _simulate(self, tilings: list[Tiling]) -> None:
         run_one = partial(run_bound, self.kernel, target=self.target)

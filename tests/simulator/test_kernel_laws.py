@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 
 import msgspec
 from hypothesis import given, settings
@@ -69,6 +70,14 @@ def test_times_and_bytes_of_every_kernel_add_up(seed: int) -> None:
 def test_bound_that_prunes_candidates_is_never_above_the_simulated_time(seed: int) -> None:
     program = lower(*random_case(seed))
     assert 0 < least_ps(program) <= run(program).time_ps
+
+
+@LAWS
+@given(SEEDS)
+def test_bound_holds_for_programs_of_any_coupling(seed: int) -> None:
+    program = random_program(random.Random(seed))
+    with suppress(ProgramError):  # some cannot move on
+        assert least_ps(program) <= run(program).time_ps
 
 
 @LAWS
