@@ -79,13 +79,17 @@ class Work(Struct, frozen=True, kw_only=True):
     """`count` operations of one kind a point: madd, add, mul, max, compare, exp, convert, ...
 
     With `loops`, the operands vary with that many leading loop dims only: compilers move such
-    work out of the loops inside, so it is done once a point of those dims.
+    work out of the loops inside, so it is done once a point of those dims. `by` is the divisor or
+    the exponent where that is a constant, and `by_loops` how many leading loop dims it varies with
+    at most (None: unknown, all).
     """
 
     kind: str
     element: str
     count: int = 1
     loops: int | None = None
+    by: float | None = None
+    by_loops: int | None = None
 
 
 class Contraction(Struct, frozen=True, kw_only=True):
@@ -129,7 +133,8 @@ class Nest(Struct, frozen=True, kw_only=True):
     trips: int | Expr = 1
     tiles: tuple[TileLevel, ...] = ()
     config: str = ""  # the tiles and what goes with them as the IR spells it
-    loops: tuple[int, ...] = ()  # which of the op's loops the dims are, where not all in order
+    # Which of the op's loops the dims are, -1 for one around the op; empty where all in order.
+    loops: tuple[int, ...] = ()
     pinned: bool = False
     whole: bool = False
     joint: bool = False

@@ -44,7 +44,10 @@ def allowed(case: Case) -> Callable[[Tiling], bool]:
             case.kernel.backend in case.target.iree.backends and case.kernel.backend in SPELLINGS
         )
         return lambda _: not known
-    return lambda tiling: spell(case, op, op.tile(tiling)) is not None
+    return lambda tiling: (
+        all(tiling.tile[axis] == 1 for axis in op.around)
+        and spell(case, op, op.tile(tiling)) is not None
+    )
 
 
 def _speller(case: Case) -> tuple[Op | None, Spell | None]:

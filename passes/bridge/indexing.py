@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.sizes import Size
+from xpu_shark.simulator.symbolic import Expr
 from xpu_shark.simulator.workload import Index
 
 Position = tuple[Index, ...]
@@ -82,12 +83,16 @@ def from_ssa(value: ir.Value, known: Mapping[ir.Value, Index]) -> Index:
     return combined(*parts) if any(part.terms for part in parts) else HERE
 
 
-def sliced(strides: Sequence[Size], kept: Sequence[bool], offsets: Sequence[Size]) -> Step:
+def sliced(strides: Sequence[Size], kept: Sequence[bool], offsets: Sequence[Size | Index]) -> Step:
     """From a position in a slice to one in its source; dropped dimensions stand still.
 
-    Offsets that are not numbers are left out: which part it is then makes no difference.
+    Offsets that are neither numbers nor positions are left out: which part it is then makes no
+    difference.
     """
-    starts = [Index(offset=offset) if isinstance(offset, int) else HERE for offset in offsets]
+    starts = [
+        Index(offset=offset) if isinstance(offset, int) else offset
+        for offset in (HERE if isinstance(each, Expr) else each for each in offsets)
+    ]
 
     def step(position: Position) -> Position:
         indices = iter(position)

@@ -11,6 +11,7 @@ from iree.compiler import ir
 from xpu_shark.passes.bridge import nest_edits, shapes
 from xpu_shark.passes.bridge.buffers import Buffer
 from xpu_shark.passes.bridge.errors import Unreadable
+from xpu_shark.passes.bridge.grid import Grid
 from xpu_shark.passes.bridge.indexing import Position, Step, identity
 from xpu_shark.passes.bridge.locations import source_location
 from xpu_shark.passes.bridge.sizes import Leaf, Size, SizeReader, is_unknown
@@ -54,6 +55,7 @@ class KernelBuilder:
         self.buffers: dict[ir.Value, Buffer] = {}
         self.trips: Size = 1
         self.counters: set[ir.Value] = set()  # of the dispatch's own loops
+        self.grid = Grid()
         self.online = False
         self.problems: list[str] = []  # work not known, bytes are
         self.lost: list[str] = []  # bytes not known either
@@ -233,7 +235,7 @@ class KernelBuilder:
         if self.turns(target):
             self._store_part(op, value, self.buffer_view(target))
             return
-        if view.tensor is None or not self._is_product(view) or self._is_carried(view.tensor):
+        if view.tensor is None or not self.is_product(view) or self._is_carried(view.tensor):
             here = identity(len(view.shape))
             source = self.read(value, here) if view.tensor is not None else None
             write = Access(tensor=self.buffer_tensor(target), map=here)
@@ -305,7 +307,7 @@ class KernelBuilder:
         self.move(view.fill, view.shape, None, write)
         return self.views[value]
 
-    def _is_product(self, view: View) -> bool:
+    def is_product(self, view: View) -> bool:
         """Whether nests of this kernel made all of the value, and it is still on chip."""
         assert view.tensor is not None
         written = (access.tensor for nest in self.nests for access in nest.writes)
@@ -340,7 +342,7 @@ class KernelBuilder:
         assert part.tensor is not None
         if view.tensor == part.tensor:
             return  # updated in place
-        made = view.tensor is not None and self._is_product(view)
+        made = view.tensor is not None and self.is_product(view)
         if made and view.tensor is not None and self.tensors[view.tensor].shape == view.shape:
             tensor, step = view.tensor, part.position
             self.nests = [

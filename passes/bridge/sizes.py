@@ -48,6 +48,13 @@ class SizeReader:
         """Fix what `value` is: a call's argument, a loop's counter."""
         self._known[value] = size
 
+    def where(self, value: ir.Value, size: Size) -> SizeReader:
+        """A reader that knows the same block arguments, and `value` to be `size`."""
+        reader = SizeReader(self._leaves, self._argument)
+        arguments = (item for item in self._known.items() if isinstance(item[0], ir.BlockArgument))
+        reader._known = {**dict(arguments), value: size}
+        return reader
+
     def fresh(self, what: str) -> Expr:
         """A symbol of its own for something that cannot be known: `unknown.<what>`."""
         name = f"unknown.{what}"

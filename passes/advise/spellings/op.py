@@ -20,13 +20,15 @@ _LEVEL = re.compile(r"\b(\w+) = \[([\d, ]+)\]")
 @dataclass(frozen=True)
 class Op:
     """One entry a loop: `extents`, whether it is `free` (no reduction), the kernel's axis, and
-    the tile in use. `products` are in the op's loops, `elements` the types of its operands."""
+    the tile in use. `around` are the axes of parallel loops around the op, of which every turn is
+    a workgroup's own. `products` are in the op's loops, `elements` the types of its operands."""
 
     config: str
     extents: tuple[int, ...]
     free: tuple[bool, ...]
     axes: tuple[int, ...]
     now: tuple[int, ...]
+    around: tuple[int, ...]
     products: tuple[Contraction, ...]
     elements: tuple[str, ...]
 
@@ -59,9 +61,13 @@ def main_op(case: Case) -> Op | None:
         return None
     parts = [nest for nest in nests if nest.config == main.config and nest.loops] or [main]
     loops: dict[int, tuple[int, int]] = {}
+    around: list[int] = []
     for nest in parts:
         for place, loop in enumerate(nest.loops or range(len(nest.extents))):
-            loops[loop] = (nest.axes[place], nest.extents[place])
+            if loop >= 0:
+                loops[loop] = (nest.axes[place], nest.extents[place])
+            else:
+                around.append(nest.axes[place])
     if sorted(loops) != list(range(len(loops))):
         return None
     axes = tuple(loops[loop][0] for loop in range(len(loops)))
@@ -71,6 +77,7 @@ def main_op(case: Case) -> Op | None:
         free=tuple(case.kernel.axes[axis].parallel for axis in axes),
         axes=axes,
         now=tuple(case.run.plan.tile[axis] for axis in axes),
+        around=tuple(around),
         products=tuple(_product(nest) for nest in parts if nest.contraction is not None),
         elements=_elements(case, parts),
     )
@@ -81,7 +88,9 @@ def _product(nest: BoundNest) -> Contraction:
     assert dims is not None
     loops = nest.loops or tuple(range(len(nest.extents)))
     roles = {role: getattr(dims, role) for role in ("batch", "m", "n", "k")}
-    moved = {role: tuple(loops[dim] for dim in found) for role, found in roles.items()}
+    moved = {
+        role: tuple(loops[dim] for dim in found if loops[dim] >= 0) for role, found in roles.items()
+    }
     return msgspec.structs.replace(dims, **moved)
 
 

@@ -13,6 +13,7 @@ from xpu_shark.passes.bridge.kernel_builder import KernelBuilder, Reader, elemen
 from xpu_shark.passes.bridge.shapes import kept_dims
 from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.passes.bridge.views import View
+from xpu_shark.simulator.workload import Index
 
 
 def read_subspan(builder: KernelBuilder, op: ir.Operation) -> None:
@@ -138,7 +139,9 @@ def _part(builder: KernelBuilder, op: ir.Operation, source: Buffer, shape: Seque
     window = source.window(offsets, sizes, strides, kept)
     if not any(map(builder.varies, view.offsets)):
         return window
-    start = [0] * len(kept)  # wherever the loop is, the window has the same size
+    # Wherever another loop is, the window has the same size.
+    places = builder.grid.offsets(static["static_offsets"], view.offsets, builder.sizes)
+    start = [place if isinstance(place, Index) else 0 for place in places]
     return builder.turn(window, source, sliced(strides, kept, start))
 
 

@@ -24,52 +24,24 @@ def read_for(builder: KernelBuilder, op: ir.Operation) -> None:
     trips = _trips(builder, op, (lower, upper, step))
     builder.sizes.bind(counter, builder.sizes.read(lower))
     builder.counters.add(counter)
-    _carry(builder, arguments, inits)
+    carry(builder, arguments, inits)
     _turns(builder, op, block, trips)
     _yield(builder, op, block, arguments)
-
-
-def read_forall(builder: KernelBuilder, op: ir.Operation) -> None:
-    """A parallel loop over a grid; its outputs are written in place, slice by slice."""
-    view, read = op.opview, builder.sizes
-    (block,) = op.regions[0].blocks
-    bounds = (
-        read.mixed(op.attributes["staticLowerBound"], view.dynamicLowerBound),
-        read.mixed(op.attributes["staticUpperBound"], view.dynamicUpperBound),
-        read.mixed(op.attributes["staticStep"], view.dynamicStep),
-    )
-    counters = list(block.arguments)[: len(bounds[0])]
-    arguments = list(block.arguments)[len(bounds[0]) :]
-    for counter, lower in zip(counters, bounds[0], strict=True):
-        builder.sizes.bind(counter, lower)
-        builder.counters.add(counter)
-    counts = (
-        apply("ceildiv", apply("sub", upper, lower), step)
-        for lower, upper, step in zip(*bounds, strict=True)
-    )
-    inits = list(op.operands)[len(op.operands) - len(arguments) :]
-    _carry(builder, arguments, inits, in_place=True)
-    builder.body(block, product(tuple(counts)))
-    _name(builder, op.results, arguments)
-
-
-def read_in_parallel(builder: KernelBuilder, op: ir.Operation) -> None:
-    builder.body(op.regions[0].blocks[0])
 
 
 def read_while(builder: KernelBuilder, op: ir.Operation) -> None:
     before, after = (region.blocks[0] for region in op.regions)
     trips = builder.trip_symbol(op)
-    _carry(builder, before.arguments, op.operands)
+    carry(builder, before.arguments, op.operands)
     _turns(builder, op, before, trips)
     *_, condition = before.operations
     passed = list(condition.operation.operands)[1:]
-    _name(builder, after.arguments, passed)
+    name_values(builder, after.arguments, passed)
     _turns(builder, op, after, trips)
     *_, last = after.operations
     turned = dict(zip(before.arguments, last.operation.operands, strict=True))
     # A loop that is entered ends with what its last turn made.
-    _name(builder, op.results, [turned.get(value, value) for value in passed])
+    name_values(builder, op.results, [turned.get(value, value) for value in passed])
 
 
 def read_if(builder: KernelBuilder, op: ir.Operation) -> None:
@@ -82,14 +54,14 @@ def read_if(builder: KernelBuilder, op: ir.Operation) -> None:
         if len(region.blocks) and trips != 0:
             builder.body(region.blocks[0], trips)
             *_, last = region.blocks[0].operations
-            _name(builder, op.results, last.operation.operands)
+            name_values(builder, op.results, last.operation.operands)
 
 
 def read_execute_region(builder: KernelBuilder, op: ir.Operation) -> None:
     (block,) = op.regions[0].blocks
     builder.body(block)
     *_, last = block.operations
-    _name(builder, op.results, last.operation.operands)
+    name_values(builder, op.results, last.operation.operands)
 
 
 def _trips(builder: KernelBuilder, op: ir.Operation, bounds: Sequence[ir.Value]) -> Size:
@@ -111,7 +83,7 @@ def _turns(builder: KernelBuilder, op: ir.Operation, block: ir.Block, trips: Siz
         builder.trips = outer
 
 
-def _carry(
+def carry(
     builder: KernelBuilder,
     arguments: Sequence[ir.BlockArgument],
     inits: Iterable[ir.Value],
@@ -149,7 +121,9 @@ def _yield(
         builder.views[result] = builder.view(value)
 
 
-def _name(builder: KernelBuilder, targets: Iterable[ir.Value], values: Iterable[ir.Value]) -> None:
+def name_values(
+    builder: KernelBuilder, targets: Iterable[ir.Value], values: Iterable[ir.Value]
+) -> None:
     """`targets` are `values`."""
     for target, value in zip(targets, values, strict=False):
         if is_shaped(target):
@@ -158,8 +132,6 @@ def _name(builder: KernelBuilder, targets: Iterable[ir.Value], values: Iterable[
 
 READERS: dict[str, Reader] = {
     "scf.for": read_for,
-    "scf.forall": read_forall,
-    "scf.forall.in_parallel": read_in_parallel,
     "scf.while": read_while,
     "scf.if": read_if,
     "scf.execute_region": read_execute_region,

@@ -33,7 +33,9 @@ def read_insert_slice(builder: KernelBuilder, op: ir.Operation) -> None:
     source, target = op.operands[0], op.operands[1]
     result = op.results[0] if len(op.results) else target
     strides = builder.sizes.mixed(op.attributes["static_strides"], op.opview.strides)
-    offsets = builder.sizes.mixed(op.attributes["static_offsets"], op.opview.offsets)
+    offsets = builder.grid.offsets(
+        op.attributes["static_offsets"], op.opview.offsets, builder.sizes
+    )
     kept = kept_dims(op.attributes["static_sizes"], source.type.shape)
     here = identity(len(builder.shape(source)))
     read = builder.read(source, here)
@@ -230,7 +232,6 @@ def _read_gathered(builder: KernelBuilder, op: ir.Operation) -> None:
 
 READERS: dict[str, Reader] = {
     "tensor.insert_slice": read_insert_slice,
-    "tensor.parallel_insert_slice": read_insert_slice,
     "tensor.insert": read_insert,
     "tensor.extract": read_extract,
     "tensor.pad": read_pad,

@@ -38,7 +38,7 @@ def read_same(builder: KernelBuilder, op: ir.Operation) -> None:
 def read_slice(builder: KernelBuilder, op: ir.Operation) -> None:
     result, static = op.results[0], op.attributes
     strides = builder.sizes.mixed(static["static_strides"], op.opview.strides)
-    offsets = builder.sizes.mixed(static["static_offsets"], op.opview.offsets)
+    offsets = builder.grid.offsets(static["static_offsets"], op.opview.offsets, builder.sizes)
     kept = kept_dims(static["static_sizes"], result.type.shape)
     source, shape = builder.view(op.operands[0]), builder.shape(result)
     whole = len(shape) == len(source.shape) and shape == source.shape
