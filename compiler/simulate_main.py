@@ -151,4 +151,6 @@ def _inputs(args: Sequence[str]) -> Iterator[bytes]:
 
 
 def _report(shared: Analysis, layout: str) -> None:
+    if shared.report is None:
+        return  # --xpu-passes names none that simulates: what they print is what was asked for
     importlib.import_module(_REPORT).write(shared, layout, sys.stdout)

@@ -25,10 +25,13 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True):
 
 class Place(Struct, frozen=True, kw_only=True):
     """Where a tensor starts: byte `offset` of what the launch binds as number `binding`; None
-    where it is only a part of what lies there."""
+    where it is only a part of an array there, of `array` elements from byte `start` on (0 where
+    that is not known)."""
 
     binding: int
     offset: int | Expr | None = 0
+    start: int | Expr = 0
+    array: int | Expr = 0
 
 
 class Tensor(Struct, frozen=True, kw_only=True):
@@ -90,6 +93,11 @@ class Work(Struct, frozen=True, kw_only=True):
     loops: int | None = None
     by: float | None = None
     by_loops: int | None = None
+
+    def inside(self, count: int) -> Work:
+        """The work of the nest in `count` more loops around it."""
+        loops, by = (None if n is None else n + count for n in (self.loops, self.by_loops))
+        return msgspec.structs.replace(self, loops=loops, by_loops=by)
 
 
 class Contraction(Struct, frozen=True, kw_only=True):

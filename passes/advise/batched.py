@@ -47,10 +47,7 @@ def _more(nest: BoundNest, times: int, axis: int, shared: set[int]) -> BoundNest
         first = () if access.tensor in shared else (Index(terms=((0, 1),)),)
         return Access(tensor=access.tensor, map=(*first, *map))
 
-    work = tuple(
-        item if item.loops is None else msgspec.structs.replace(item, loops=item.loops + 1)
-        for item in nest.work
-    )
+    work = tuple(item.inside(1) for item in nest.work)
     return msgspec.structs.replace(
         nest,
         extents=(times, *nest.extents),

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 
 from iree.compiler import ir
 
+from xpu_shark.passes.bridge.by_constant import constant, simpler
 from xpu_shark.simulator.workload import Work
 
 _ARITH = {
@@ -87,6 +88,7 @@ FREE = frozenset(
         *("iree_codegen.index_hint", "ub.poison", "builtin.unrealized_conversion_cast"),
     )
 )
+_BY = frozenset(("arith.divf", "math.powf"))  # whose second operand advice has to know
 _CONSTANTS = frozenset(("arith.constant", "math.constant", "complex.constant"))
 _VARYING = frozenset(("linalg.index", "iree_linalg_ext.index", "tensor.extract", "memref.load"))
 _WIDENING = frozenset(("arith.extf", "arith.extsi", "arith.extui"))
@@ -121,7 +123,7 @@ def count_work(
     apart. With `only`, other ops count nothing. Raises `KeyError` with the op's name where there
     is no kind for it.
     """
-    counts: Counter[tuple[str, str, int | None]] = Counter()
+    counts: Counter[tuple[str, str, int | None, float | None, int | None]] = Counter()
     inside = None if reach is None else dict(reach)
     contracted: set[ir.Value] = set()
     for op in body_ops(block):
@@ -136,17 +138,28 @@ def count_work(
         if op.name == "arith.mulf" and op.results[0] in contracted:
             continue
         element = _element(op)
-        kinds = {"index": 1} if element == "index" else KINDS[op.name]
+        kinds = {"index": 1} if element == "index" else simpler(op)
+        by: tuple[float | None, int | None] = (None, None)
+        if kinds is None:
+            kinds = KINDS[op.name]
+            by = _by(op, inside or {}) if op.name in _BY else by
         if op.name in _SUMS and any(_strip(value) in fused for value in op.operands):
             kinds = {"madd": 4 if op.name == "complex.add" else 1}
         elif op.name in _CONTRACTING and any(value in contracted for value in op.operands):
             kinds = {"madd": 1}
         for kind, count in kinds.items():
-            counts[kind, element, loops] += count
+            counts[kind, element, loops, *by] += count
     return tuple(
-        Work(kind=kind, element=element, count=count, loops=loops)
-        for (kind, element, loops), count in counts.items()
+        Work(kind=kind, element=element, count=count, loops=loops, by=by, by_loops=by_loops)
+        for (kind, element, loops, by, by_loops), count in counts.items()
     )
+
+
+def _by(op: ir.Operation, reach: Mapping[ir.Value, int]) -> tuple[float | None, int | None]:
+    """The divisor or exponent if it is a constant, and how many leading loops it varies with."""
+    value = op.operands[1]
+    number = constant(value)
+    return None if number is None else float(number), _reach(value, reach)
 
 
 def _contracted(op: ir.Operation, fused: Container[ir.Value]) -> ir.Value | None:
@@ -185,7 +198,7 @@ def _depth(op: ir.Operation, reach: dict[ir.Value, int]) -> int | None:
     return depth
 
 
-def _reach(value: ir.Value, reach: dict[ir.Value, int]) -> int | None:
+def _reach(value: ir.Value, reach: Mapping[ir.Value, int]) -> int | None:
     """What is computed outside the body does not vary; what is inside and not known does."""
     if value in reach:
         return reach[value]

@@ -77,10 +77,7 @@ def beside(nest: Nest, loops: Sequence[int], extents: Sequence[Size], own: set[i
         dims=(*(Dim(extent=extent, kind="parallel") for extent in extents), *nest.dims),
         reads=tuple(map(spread, nest.reads)),
         writes=tuple(map(spread, nest.writes)),
-        work=tuple(
-            item if item.loops is None else msgspec.structs.replace(item, loops=item.loops + count)
-            for item in nest.work
-        ),
+        work=tuple(item.inside(count) for item in nest.work),
         contraction=_batched(nest.contraction, count),
         points=None if nest.points is None else product((*extents, nest.points)),
         tiles=tuple(_apart(level, count) for level in nest.tiles),

@@ -47,7 +47,8 @@ def scaled(rows: int, cols: int, divisions: int) -> Kernel:
     """out = exp(x) / s, `divisions` times, with one s a row."""
     kernel = elementwise(rows, cols)
     column = Tensor(shape=(rows,), element="f32", storage="global")
-    work = (Work(kind="exp", element="f32"), Work(kind="div", element="f32", count=divisions))
+    by_row = Work(kind="div", element="f32", count=divisions, by_loops=1)
+    work = (Work(kind="exp", element="f32"), by_row)
     nest = msgspec.structs.replace(
         kernel.nests[0], reads=(access(0, 0, 1), access(2, 0)), work=work
     )

@@ -195,10 +195,7 @@ def _with_outer_loop(nest: BoundNest, axis: int) -> BoundNest:
         axes=(axis, *nest.axes),
         reads=tuple(map(moved, nest.reads)),
         writes=tuple(map(moved, nest.writes)),
-        work=tuple(
-            work if work.loops is None else msgspec.structs.replace(work, loops=work.loops + 1)
-            for work in nest.work
-        ),
+        work=tuple(work.inside(1) for work in nest.work),
         contraction=_batched(nest.contraction),
         tiles=(),
     )
