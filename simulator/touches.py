@@ -15,7 +15,7 @@ from xpu_shark.simulator.workload import Collective, Kernel, Launch, Move, Tenso
 class Touch(msgspec.Struct, frozen=True):
     """Bytes [start, end) of a buffer that a command reads or writes; `tensor` is the kernel's, -1
     where it is not one whole tensor. With no end nobody knows where it ends; where it is not
-    `exact` only some of these bytes may be touched."""
+    `exact` only some of these bytes may be touched, `size` of them at least."""
 
     buffer: int
     start: int
@@ -24,6 +24,7 @@ class Touch(msgspec.Struct, frozen=True):
     tensor: int = -1
     transient: bool = False
     exact: bool = True
+    size: int = 0
 
     def overlaps(self, other: Touch) -> bool:
         if self.buffer != other.buffer:
@@ -85,19 +86,24 @@ def _operand(
     launch: Launch, number: int, tensor: Tensor, env: Mapping[str, int], *, written: bool
 ) -> Touch:
     assert tensor.place is not None
-    span = launch.spans[tensor.place.binding]
+    place, span = tensor.place, launch.spans[tensor.place.binding]
     base = value(span.offset, env)
-    inside = None if tensor.place.offset is None else value(tensor.place.offset, env)
-    if base is None or inside is None:
-        length = value(span.bytes, env)
-        end = None if base is None or length is None else base + length
-        return Touch(span.buffer, base or 0, end, written, -1, span.transient, exact=False)
     count = 1
     for size in tensor.shape:
         count *= evaluate(size, env)
-    start = base + inside
-    end = start + storage_bytes(tensor.element, count)
-    return Touch(span.buffer, start, end, written, number, span.transient)
+    taken = storage_bytes(tensor.element, count)
+    inside = None if place.offset is None else value(place.offset, env)
+    if base is not None and inside is not None:
+        start = base + inside
+        return Touch(span.buffer, start, start + taken, written, number, span.transient)
+    first, array = value(place.start, env), value(place.array, env)
+    if base is not None and place.offset is None and first is not None and array:
+        base += first
+        end: int | None = base + storage_bytes(tensor.element, array)
+    else:
+        length = value(span.bytes, env)
+        end = None if base is None or length is None else base + length
+    return Touch(span.buffer, base or 0, end, written, -1, span.transient, exact=False, size=taken)
 
 
 def value(size: int | Expr, env: Mapping[str, int]) -> int | None:

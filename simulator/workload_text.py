@@ -53,8 +53,10 @@ def _tensor(tensor: Tensor) -> str:
 def _place(place: Place | None) -> str:
     if place is None:
         return ""
-    where = "part" if place.offset is None else f"byte {place.offset}"
-    return f", binding {place.binding} {where}"
+    if place.offset is not None:
+        return f", binding {place.binding} byte {place.offset}"
+    array = f" of {place.array} elements from byte {place.start} on" if place.array else ""
+    return f", binding {place.binding} part{array}"
 
 
 def _nest(nest: Nest) -> Iterator[str]:

@@ -18,8 +18,9 @@ BURST_BYTES = 64
 class Buffer:
     """A strided window into one binding (or one allocation on chip, where `local`).
 
-    `strides` are in elements; None is a stride that is not known. Two windows are the same
-    data where all fields are equal.
+    `strides` are in elements; None is a stride that is not known. `array` counts the elements of
+    the dense array that a window was cut from, 0 where there is none. Two windows are the same data
+    where all fields are equal.
     """
 
     root: Hashable
@@ -28,6 +29,7 @@ class Buffer:
     element: str
     offsets: tuple[Size, ...] = ()
     local: bool = False
+    array: Size = 0
 
     def window(
         self,
@@ -45,6 +47,7 @@ class Buffer:
             shape=tuple(size for size, keep in zip(sizes, kept, strict=True) if keep),
             strides=tuple(step for step, keep in zip(steps, kept, strict=True) if keep),
             offsets=(*self.offsets, *offsets),
+            array=self.whole(),
         )
 
     def spanned(self) -> tuple[Buffer, int]:
@@ -66,10 +69,12 @@ class Buffer:
     def place(self) -> Place | None:
         """Where in what the launch binds; None for memory of the kernel's own."""
         source: Hashable = self
+        array: Size = 0
         whole = True
         while True:
             if isinstance(source, Buffer):
                 whole &= not source.offsets
+                array = source.whole() if source.element == self.element else 0
                 source = source.root
             elif isinstance(source, tuple) and not isinstance(source[0], int | str):
                 whole &= source[1] != "turn"
@@ -78,7 +83,15 @@ class Buffer:
                 break
         if not isinstance(source, tuple) or not isinstance(source[0], int):
             return None
-        return Place(binding=source[0], offset=source[1] if whole else None)
+        if whole:
+            return Place(binding=source[0], offset=source[1])
+        return Place(binding=source[0], offset=None, start=source[1], array=array)
+
+    def whole(self) -> Size:
+        """Elements of the dense array that this is or was cut from, 0 where there is none."""
+        if self.offsets or self.strides != row_major(self.shape):
+            return self.array
+        return product(self.shape)
 
     def contiguous(self) -> Size:
         """Elements that lie next to each other at least; 0 where all of them do."""

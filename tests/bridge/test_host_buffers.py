@@ -106,11 +106,14 @@ def test_loads_of_a_global_are_one_buffer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "offset"),
-    [("%0", 256), ("%1", None)],
+    ("window", "place"),
+    [
+        ("%0", Place(binding=0, offset=256)),
+        ("%1", Place(binding=0, offset=None, start=256, array=16)),
+    ],
     ids=["the whole binding", "a part of it"],
 )
-def test_a_tensor_knows_its_place(read: Read, window: str, offset: int | None) -> None:
+def test_a_tensor_knows_its_place(read: Read, window: str, place: Place) -> None:
     view = "memref.subview %0[8] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1], offset: 8>>"
     size = 16 if window == "%0" else 8
     kind = "memref<16xf32>" if window == "%0" else "memref<8xf32, strided<[1], offset: 8>>"
@@ -132,7 +135,7 @@ def test_a_tensor_knows_its_place(read: Read, window: str, offset: int | None) -
       return
     }}""")
     places = {tensor.place for tensor in kernel.tensors if tensor.storage == "global"}
-    assert places == {Place(binding=0, offset=offset)}
+    assert places == {place}
 
 
 @pytest.mark.parametrize(
