@@ -1,59 +1,73 @@
 """What the caches and the memory of a CPU deliver in one launch, from reuse distances.
 
-A line is *foreseen* where the operand is walked line after line: prefetchers fetch it in time, and
-it costs bandwidth. Any other line holds the core up for a while. Main memory is where results
+A line is *foreseen* where the operand is walked in steps of less than half a page: prefetchers
+fetch it in time, and it costs bandwidth. Any other line takes the core a while, beside its
+arithmetic. Main memory is where results
 go and where foreseen operands come from: the launches between have taken the caches. What is
 fetched out of order is taken for resident in the last cache if it needs less than `RESIDENT` of it.
 """
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.core_cost import vector_tile
 from xpu_shark.simulator.element_type import storage_bytes
-from xpu_shark.simulator.footprint import accesses
+from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.residency import depends_on
-from xpu_shark.simulator.reuse_distance import Cache, Loop, misses, pressure, touched
+from xpu_shark.simulator.reuse_distance import (
+    Cache,
+    Loop,
+    misses,
+    pressure,
+    row_distance,
+    spans,
+    touched,
+)
 from xpu_shark.simulator.target import Memory, Target
 from xpu_shark.simulator.units.cost import PS_PER_NS
 from xpu_shark.simulator.workload import Access
 
 RESIDENT = 0.25  # of the last cache: what one operand does not keep between launches
 
+# Prefetchers follow a walk inside a page of 4 KiB (Intel 64 and IA-32 Architectures Optimization
+# Reference Manual, "Data Prefetching": strides of up to 2 KiB), so three of its lines are in one.
+FOLLOWED_BYTES = 2048
+STARTS = 2  # lines of each contiguous run that a prefetcher has to see before it runs ahead
 ALLOCATED = 2  # a line that is written is read first, as caches allocate on a write
 
 
 class Traffic(msgspec.Struct):
     """By level: `bytes` of foreseen lines, `held_bytes` of the others, and the picoseconds of one
-    core that these take, `waits_ps`."""
+    core that these take in each nest, `waits_ps`."""
 
     bytes: dict[str, int]
     held_bytes: dict[str, int]
-    waits_ps: float = 0.0
+    waits_ps: list[float]
 
 
 class _Operand(msgspec.Struct, frozen=True):
-    """One access of a nest, the loops around its register tile, where it is at first, and how often
-    each of its lines goes to or from there."""
+    """One access of nest `number`, the loops around its register tile, the share of its
+    lines that are foreseen, where it is at first, and how often each goes to or from there."""
 
+    number: int
     nest: BoundNest
     access: Access
     loops: tuple[Loop, ...]
-    foreseen: bool
+    foreseen: float
     home: int
     ways: int
 
 
 def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
     """Of all cores in one launch; what the nearest cache has costs only its loads."""
-    flow = Traffic({}, {})
+    flow = Traffic({}, {}, [0.0] * len(kernel.nests))
     seen: set[int] = set()
-    for nest in kernel.nests:
+    for number, nest in enumerate(kernel.nests):
         loops = _loops(kernel, nest, tiling)
         parts = {(a.tensor, *depends_on(nest, a)): (a, written) for a, written in accesses(nest)}
         for access, written in parts.values():
@@ -62,10 +76,11 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
             if access.tensor in seen and _kept(kernel, nest, access, loops, target):
                 continue
             seen.add(access.tensor)
-            foreseen = _foreseen(kernel, nest, access, loops, target)
-            home = 0 if written or foreseen else _home(kernel, access, target)
+            foreseen = _foreseen(kernel, nest, access, loops, tiling, target)
+            home = _home(kernel, access, target, foreseen=foreseen > 0 or written)
             ways = ALLOCATED if written else 1
-            _add(flow, kernel, _Operand(nest, access, loops, foreseen, home, ways), target)
+            part = _Operand(number, nest, access, loops, foreseen, home, ways)
+            _add(flow, kernel, part, target)
     return flow
 
 
@@ -73,28 +88,46 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
     """Lines that each level delivers: those that the caches inside it miss and it has itself."""
     line = target.memory[-1].burst_bytes
     caches = [_cache(level, line) for level in target.memory]
-    crowded = touched(kernel, part.nest, part.access, part.loops, 0, caches[-1]).sets == 1
+    tensor, tile = kernel.tensors[part.access.tensor], spans(part.nest, part.loops, len(part.loops))
+    # A cache of the core's own sends a line's neighbour along, a shared one does not.
+    neighbours = max(1, region(tensor, part.access, tile).run_bytes // line)
+    crowd = _crowd(row_distance(tensor, part.access, tile), caches[-1])
     beyond = 0
     for place in range(part.home, len(target.memory) - 1):
         level = target.memory[place]
         missed = misses(kernel, part.nest, part.access, part.loops, caches[place + 1])
         lines = max(0, missed - beyond) * part.nest.trips
         beyond = max(missed, beyond)
-        if place == 0:
+        if place == part.home:
             lines *= part.ways
-        if part.foreseen:
-            flow.bytes[level.name] = flow.bytes.get(level.name, 0) + lines * line
-            continue
-        flow.held_bytes[level.name] = flow.held_bytes.get(level.name, 0) + lines * line
-        each = level.set_line_ns if crowded and level.set_line_ns is not None else level.line_ns
-        flow.waits_ps += lines * each * PS_PER_NS
+        ahead = int(lines * part.foreseen)
+        held = lines - ahead
+        flow.bytes[level.name] = flow.bytes.get(level.name, 0) + ahead * line
+        flow.held_bytes[level.name] = flow.held_bytes.get(level.name, 0) + held * line
+        most = level.line_ns if level.set_line_ns is None else level.set_line_ns
+        each = level.line_ns + crowd * (most - level.line_ns)
+        asked = held if level.shared else held / neighbours
+        flow.waits_ps[part.number] += asked * each * PS_PER_NS
 
 
-def _home(kernel: BoundKernel, access: Access, target: Target) -> int:
-    """The level that an operand fetched out of order comes from: the last cache, or memory."""
+def _crowd(distance: int, near: Cache) -> float:
+    """How much rows `distance` bytes apart meet in the nearest cache: 1 where their lines share one
+    set, half where they share two; what four sets share was measured to be as quick as any."""
+    if distance % near.line_bytes:
+        return 0.0
+    sets = near.sets // gcd(distance // near.line_bytes, near.sets)
+    return 1 / sets if sets <= 2 else 0.0
+
+
+def _home(kernel: BoundKernel, access: Access, target: Target, *, foreseen: bool) -> int:
+    """The level that an operand comes from and goes to: the last cache, or memory. Where nobody
+    knows what ran before, launches between have taken the cache, but for what one operand that is
+    fetched out of order is taken to keep of it."""
     tensor = kernel.tensors[access.tensor]
+    if tensor.cached is not None:
+        return int(tensor.cached)
     size = storage_bytes(tensor.element, prod(tensor.shape))
-    return 1 if size < RESIDENT * target.memory[1].bytes else 0
+    return int(not foreseen and size < RESIDENT * target.memory[1].bytes)
 
 
 def _kept(
@@ -117,30 +150,37 @@ def _foreseen(
     nest: BoundNest,
     access: Access,
     loops: tuple[Loop, ...],
+    tiling: Tiling,
     target: Target,
-) -> bool:
-    """Whether the innermost loop that moves the operand walks it line after line, and none of the
-    lines that a register tile is at is driven out by the others."""
+) -> float:
+    """Share of the lines that are there in time: none, where the innermost loop that moves the
+    operand is not walked as prefetchers follow, or the lines that a register tile is at are driven
+    out by the others; else all but the first of each run in a row."""
     if access.map and access.map[-1].indirect:
-        return False
+        return 0.0
     dims = {dim for index in access.map for dim, _ in index.terms}
     moving = [loop for loop in loops if loop.dim in dims and loop.trips > 1]
-    if moving and not _to_the_next_line(kernel, access, moving[-1], target):
-        return False
+    if moving and not _followed(kernel, access, moving[-1]):
+        return 0.0
     near = _cache(target.memory[-1], target.memory[-1].burst_bytes)
-    return pressure(kernel, nest, access, loops, len(loops), near) <= 1
+    if pressure(kernel, nest, access, loops, len(loops), near) > 1:
+        return 0.0
+    tensor, share = kernel.tensors[access.tensor], tuple(tiling.tile[a] for a in nest.axes)
+    if row_distance(tensor, access, share) < FOLLOWED_BYTES:
+        return 1.0
+    return max(0.0, 1 - STARTS * near.line_bytes / region(tensor, access, share).run_bytes)
 
 
-def _to_the_next_line(kernel: BoundKernel, access: Access, loop: Loop, target: Target) -> bool:
-    """Whether a turn of the loop goes along the row, or past rows shorter than a line."""
+def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:
+    """Whether the loop goes along the row, or over rows that are near enough to each other."""
     if any(dim == loop.dim for dim, _ in access.map[-1].terms):
         return True
     tensor = kernel.tensors[access.tensor]
     elements = 0
     for place, index in enumerate(access.map):
         factor = sum(abs(c) for dim, c in index.terms if dim == loop.dim)
-        elements += factor * loop.step * prod(tensor.shape[place + 1 :])
-    return storage_bytes(tensor.element, elements) <= target.memory[-1].burst_bytes
+        elements += factor * prod(tensor.shape[place + 1 :])
+    return storage_bytes(tensor.element, elements) < FOLLOWED_BYTES
 
 
 def _loops(kernel: BoundKernel, nest: BoundNest, tiling: Tiling) -> tuple[Loop, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from math import prod
+from math import ceil, prod
 
 import msgspec
 
@@ -93,7 +93,7 @@ def _peeled_cycles(
     total = 0.0
     for pieces in product(*choices):
         part = msgspec.structs.replace(shape, tile=tuple(size for size, _ in pieces))
-        cut = part.tile[shape.lane] < shape.tile[shape.lane]
+        cut = part.tile[shape.lane] < vector_tile(nest)[shape.lane]
         if scalar and cut and nest.contraction is not None:
             each = core.scalar_cycles
         else:
@@ -109,8 +109,12 @@ def _share(nest: BoundNest, dim: int) -> int:
 
 
 def _along_lanes(nest: BoundNest, lane: int) -> bool:
-    """Whether the operand that the lanes walk lies along them."""
-    return any(_innermost(access) == lane for access in nest.reads)
+    """Whether an operand that is reduced lies along the lanes."""
+    steps = [dim for dim, free in enumerate(nest.parallel) if not free]
+    return any(
+        _innermost(access) == lane and any(_uses(access, dim) for dim in steps)
+        for access in nest.reads
+    )
 
 
 def least_cycles(nest: BoundNest, target: Target) -> float:
@@ -145,7 +149,7 @@ def shape_of(kernel: BoundKernel, nest: BoundNest, extents: Sequence[int]) -> Sh
     if all(nest.parallel):
         return Shape(tile, lane if lane >= 0 else (free[-1] if free else -1), peeled=peeled)
     along = lane >= 0 and _along_lanes(nest, lane)
-    product = nest.contraction is not None and nest.contraction.m and nest.contraction.n
+    product = lane >= 0 and nest.contraction and nest.contraction.m and nest.contraction.n
     steps = [dim for dim, p in enumerate(nest.parallel) if not p and tile[dim] > 1]
     if along or product or not steps:
         return Shape(tile, lane, peeled=peeled)
@@ -164,32 +168,37 @@ def _vector_cycles(
     if all(nest.parallel):
         return _element_cycles(kernel, nest, target, core, shape, extents)
     rows = prod(t for t, p in zip(shape.tile, nest.parallel, strict=True) if p)
+    length = prod(e for e, p in zip(extents, nest.parallel, strict=True) if not p)
+    kind = _fold_kind(nest)
     if shape.folded:
-        others = _op_cycles(nest, target, extents, skip=_fold_kind(nest)) / target.vector.lanes
-        return unit.fold_cycles(core, _fold_kind(nest), rows) + others
+        if kind == "madd":  # multiplied in vectors, added up lane by lane
+            return unit.fold_cycles(core, "add", rows, length)
+        others = _op_cycles(nest, target, extents, skip=kind) / target.vector.lanes
+        return unit.fold_cycles(core, kind, rows, length) + others
     across = shape.tile[shape.lane]
     rows //= across
     if nest.contraction is not None or any(work.kind == "madd" for work in nest.work):
-        return _product_cycles(kernel, nest, target, core, shape, rows) / (rows * across)
-    held = rows * unit.vectors(target, across, _width(kernel, nest))
-    busy = held * max(_op_cycles(nest, target, extents), core.load_cycles)
-    return max(busy, unit.latency(core, _fold_kind(nest))) / (rows * across)
+        step = _step(kernel, nest, core, shape, rows, length)
+        element = max((kernel.tensors[a.tensor].element for a in nest.reads), key=bits)
+        busy = unit.product_cycles(target, core, step, element, _width(kernel, nest))
+        return busy / (rows * across)
+    held = rows * unit.filled(target, core, across, _width(kernel, nest))
+    busy = held * max(_op_cycles(nest, target, extents), unit.vector_load_cycles(core))
+    return max(busy, unit.chain_cycles(core, kind, length, ceil(held))) / (rows * across)
 
 
-def _product_cycles(
-    kernel: BoundKernel, nest: BoundNest, target: Target, core: Core, shape: Shape, rows: int
-) -> float:
+def _step(
+    kernel: BoundKernel, nest: BoundNest, core: Core, shape: Shape, rows: int, length: int
+) -> unit.Product:
     """One reduction step of the register tile."""
     across, swapped, gathered, fetch = shape.tile[shape.lane], 0, 0, 0.0
-    element = max((kernel.tensors[a.tensor].element for a in nest.reads), key=bits)
     for access in nest.reads:
         if _steps_over(access, shape.lane):
             gathered = _spread(nest, access, shape.tile)
             fetch = unit.gather_cycles(core, kernel.tensors[access.tensor].element)
         elif _uses(access, shape.lane) and _innermost(access) != shape.lane:
             swapped = across
-    step = unit.Product(rows, across, swapped, gathered, fetch)
-    return unit.product_cycles(target, core, step, element, _width(kernel, nest))
+    return unit.Product(rows, across, length, swapped, gathered, fetch)
 
 
 def _element_cycles(
@@ -201,7 +210,7 @@ def _element_cycles(
     extents: Sequence[int],
 ) -> float:
     """Cycles a point of element-wise work: the busier of arithmetic and of loads and stores."""
-    per = unit.vectors(target, shape.tile[shape.lane], 32) / shape.tile[shape.lane]
+    per = unit.filled(target, core, shape.tile[shape.lane], 32) / shape.tile[shape.lane]
     moves, swaps, fetches = 0, 0, 0.0
     for access in (*nest.reads, *nest.writes):
         if not kernel.tensors[access.tensor].is_global or not _uses(access, shape.lane):
@@ -212,7 +221,7 @@ def _element_cycles(
             swaps += 1
         else:
             moves += 1
-    busy = max(_op_cycles(nest, target, extents), moves * core.load_cycles)
+    busy = max(_op_cycles(nest, target, extents), moves * unit.vector_load_cycles(core))
     return busy * per + swaps * core.swap_cycles + fetches
 
 

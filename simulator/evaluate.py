@@ -113,8 +113,13 @@ class _FunctionWalk:
         ]
         self.dispatches = {}
         self.contexts: Mapping[Path, Context] = {}
-        if runner.settings.target.program == "function":
-            self.contexts = contexts(source.body, runner.kernels, self.env, runner.settings.target)
+        target = runner.settings.target
+        if target.program == "function":
+            self.contexts = contexts(source.body, runner.kernels, self.env, target)
+        elif target.core is not None:
+            from xpu_shark.simulator import last_cache  # of CPUs only
+
+            self.contexts = last_cache.contexts(source.body, runner.kernels, self.env, target)
         self.commands: dict[object, tuple[_Tally, Move | Collective, int | None]] = {}
         self.unknown: dict[str, None] = {}
         self.sites: list[Site] = []
@@ -312,7 +317,8 @@ class _FunctionWalk:
                 (i.launches, i.time_ps or 0, i.bound_ps or 0, i.serial_ps or 0) for i in items
             ]
             totals = [sum(row[0] * row[column] for row in times) for column in (1, 2, 3)]
-            if runs and self.contexts:  # one program, launched once
+            running = self.runner.settings.target.program == "function"
+            if runs and self.contexts and running:  # one program, launched once
                 launch = launch_ps(self.runner.settings.target)
                 totals = [total + launch for total in totals]
             if runs:  # the host hands kernels over once; collectives are timed on the devices

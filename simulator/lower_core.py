@@ -68,13 +68,14 @@ class _Work:
         self._total = max(1, sum(prod(nest.extents) * nest.trips for nest in kernel.nests))
 
     def core_ps(self, variant: Variant) -> int:
-        """One workgroup on one core: its arithmetic, and the lines that it has to wait for."""
-        busy = sum(
-            cycles(self.kernel, nest, self.target, [variant.extents[a] for a in nest.axes])
-            * nest.trips
-            for nest in self.kernel.nests
-        )
-        return self.target.ps(busy) - int(-self.flow.waits_ps * self._share(variant) // 1)
+        """One workgroup on one core: in each nest its arithmetic, or the lines that come one by
+        one, as a core runs ahead of what it waits for."""
+        share, busy = self._share(variant), 0
+        for nest, waits in zip(self.kernel.nests, self.flow.waits_ps, strict=True):
+            extents = [variant.extents[axis] for axis in nest.axes]
+            each = self.target.ps(cycles(self.kernel, nest, self.target, extents) * nest.trips)
+            busy += max(each, -int(-waits * share // 1))
+        return busy
 
     def parts(self, variants: tuple[Variant, ...]) -> Iterator[Part]:
         """What the levels behind the nearest cache do in a wave."""

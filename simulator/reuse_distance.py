@@ -120,7 +120,7 @@ def _touched(tensor: BoundTensor, access: Access, tile: tuple[int, ...], cache: 
     if not part.runs:
         return Lines(0, cache.sets)
     each = -(-part.run_bytes // cache.line_bytes)
-    stride = _stride_bytes(tensor, access, tile)
+    stride = row_distance(tensor, access, tile)
     if stride < cache.line_bytes:  # runs share lines
         lines = max(1, -(-part.runs * max(stride, part.run_bytes) // cache.line_bytes))
         return Lines(lines, cache.sets)
@@ -144,8 +144,9 @@ def _boxed(
     return -(-elements // min(along, span)) * row
 
 
-def _stride_bytes(tensor: BoundTensor, access: Access, tile: tuple[int, ...]) -> int:
-    """From one contiguous run to the next: a row of the innermost dims up to one not whole."""
+def row_distance(tensor: BoundTensor, access: Access, tile: tuple[int, ...]) -> int:
+    """Bytes from one contiguous run to the next: a row of the innermost dims up to one that the
+    tile does not take whole."""
     inner = storage_bits(tensor.element)
     for extent, index in zip(reversed(tensor.shape), reversed(access.map), strict=True):
         span = 1 if index.indirect else 1 + sum(abs(c) * (tile[d] - 1) for d, c in index.terms)

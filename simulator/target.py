@@ -34,9 +34,9 @@ class Memory(Struct, frozen=True, kw_only=True):
     level, and one core's for a private one; `peak_bytes_per_s` the data sheet's, where that is
     more. `core_bytes_per_s` is what one core can draw. A transfer takes whole bursts.
     A `managed` level is filled by DMA as the program says; any other is a cache. For a CPU core,
-    a cache has `ways` lines of `burst_bytes` a set; a line that no prefetcher foresees costs the
-    core `line_ns`, and `set_line_ns` where all of an operand's lines fall into one set of the
-    cache beside the core.
+    a cache has `ways` lines of `burst_bytes` a set; a line that no prefetcher foresees takes the
+    core `line_ns`, beside its arithmetic, and `set_line_ns` where all of an operand's lines fall
+    into one or two sets of the cache beside the core.
     """
 
     name: str
@@ -109,10 +109,13 @@ class Vector(Struct, frozen=True, kw_only=True):
 class Core(Struct, frozen=True, kw_only=True):
     """A CPU core that runs loops of vector instructions on tiles that its compiler chose.
 
-    Costs are cycles: `load_cycles` of one vector loaded or stored, `madd_cycles[type]` of one
-    register of multiply-adds, `fold_cycles[kind]` of one element of a row that is reduced lane by
-    lane, `spill_cycles` of one accumulator that finds no register, `scalar_cycles` of one step of
-    a product that was not vectorized, `point_cycles` of one point of any other such loop,
+    Costs are cycles: `load_cycles` of a load or store of half a vector or less,
+    `madd_cycles[type]` of one register of multiply-adds, `half_share` the part of that which half a
+    register takes (1/2 where a port is half as wide as a register), `fold_cycles[kind]` of one
+    element of a row that is reduced lane by lane, `spill_cycles` of one accumulator that finds no
+    register, `scalar_cycles` of one step of a product that was not vectorized, `point_cycles` of
+    one point of any other such loop, `window[kind]` how many operations ahead a core begins other
+    chains,
     `masked_cycles` of one vector of a loop whose length no whole number of vectors fills,
     `swap_cycles` of one element that goes to another lane, `gather_cycles[type]` of one that is
     fetched on its own, `sort_cycles` of one step of a sort beside its comparator,
@@ -124,9 +127,11 @@ class Core(Struct, frozen=True, kw_only=True):
     registers: Count
     wake_ns: Cost = 0.0
     load_cycles: Rate
+    half_share: Annotated[float, Meta(gt=0, le=1)] = 1.0
     madd_cycles: dict[str, Rate]
     latency_cycles: dict[str, Rate]
     fold_cycles: dict[str, Rate]
+    window: dict[str, Cost] = {}
     spill_cycles: Rate
     scalar_cycles: Rate
     point_cycles: Rate

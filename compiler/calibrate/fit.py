@@ -77,12 +77,15 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         return max(LEAST, spent * ghz * wide * lanes / prod(suite.product_size(machine)))
 
     madds = {"default": step("madds", 8) / 8}
+    half = step("half", 4)
+    load = half / 9  # of a step of eight rows
+    share = min(1.0, half / 8 / madds["default"])
     spilled = 8 * 4 + 4 + 1 - machine.registers
     spill = max(LEAST, (step("spills", 32) - 32 * madds["default"]) / spilled)
     for element, (_, wide) in suite.PRODUCTS.items():
         lost = max(0, 8 * wide + wide + 1 - machine.registers) * spill
         madds[element] = max(LEAST, (step(element, 8 * wide) - lost) / (8 * wide))
-    side, channels = suite.WINDOW
+    edge = ns["product_edge"] - ns["product_block"]
     elements = prod(suite.SHAPE)
     each = elements / lanes
     add = _per_vector(machine, ns["each_add"], ghz) / (2 * suite.REPEATS + 1)
@@ -94,22 +97,31 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         gathers[element] = max(LEAST, fetched * ghz / elements)
     sorted_ = ns["each_sort"] * ghz / (suite.SORTED * (suite.SORTED - 1))
     chain = ns["row_add"] * ghz / prod(suite.ROW)
+    long = ns["product_chain"] * ghz / (16 * suite.CHAIN_DEPTH)
+    short = ns["product_short"] * ghz / prod(suite.SHORT)
     return {
         "registers": machine.registers,
         "wake_ns": wake,
-        "load_cycles": step("loads", 8) / 9,
+        "load_cycles": load,
+        "half_share": share,
         "madd_cycles": madds,
         "latency_cycles": {
             "default": chain,
-            "madd": ns["product_chain"] * ghz / (16 * suite.CHAIN_DEPTH),
+            "madd": long,
             "max": ns["row_max"] * ghz / prod(suite.ROW),
         },
         "fold_cycles": {
             "default": ns["rows_add"] * ghz / prod(suite.ROWS),
             "max": ns["rows_max"] * ghz / prod(suite.ROWS),
         },
+        "window": {
+            "default": _window(
+                suite.SHORT_ROWS[1], chain, ns["row_short"] * ghz / prod(suite.SHORT_ROWS)
+            ),
+            "madd": _window(suite.SHORT[1], long, short),
+        },
         "spill_cycles": spill,
-        "scalar_cycles": ns["product_scalar"] * ghz / (side**2 * 9 * channels**2),
+        "scalar_cycles": max(LEAST, edge * ghz / (suite.EDGE_ROWS * lanes // 2 * suite.BLOCK)),
         "point_cycles": ns["each_point"] * ghz / prod(suite.REORDERED),
         "masked_cycles": max(LEAST, masked * ghz / _vectors(suite.MASKED, lanes)),
         "swap_cycles": ns["each_swap"] * ghz / prod(suite.SWAPPED),
@@ -122,11 +134,20 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
     }
 
 
+def _window(length: int, latency: float, each: float) -> float:
+    """Operations that a core looks ahead, if steps of chains of `length` take `each` cycles."""
+    return max(0.0, length * (latency / each - 1))
+
+
 def _vector(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, float]:
     """Cycles of one operation on as many elements as there are lanes."""
 
     def each(kind: str) -> float:
         return _per_vector(machine, ns[f"each_{kind}"], ghz)
+
+    def behind(kind: str) -> float:
+        """Of those that have an addition behind each."""
+        return max(LEAST, (each(kind) - (repeats + 1) * add) / repeats)
 
     repeats = suite.REPEATS
     add = each("add") / (2 * repeats + 1)
@@ -135,10 +156,10 @@ def _vector(machine: Machine, ns: Mapping[str, float], ghz: float) -> dict[str, 
         "default": add,
         # A product and the sum behind it are one instruction.
         "madd": min(add, each("mul") / (repeats + 1)),
-        "max": max(LEAST, (each("max") - (repeats + 1) * add) / repeats),
+        "max": behind("max"),
         "compare": pick,
         "select": pick,
-        "convert": max(LEAST, each("convert") / 2),
+        "convert": behind("convert") / suite.CONVERSIONS,
     }
     return found | {kind: each(kind) for kind in suite.FUNCTIONS}
 
@@ -158,8 +179,8 @@ def _memory(
         all_ = moved[name] / max(LEAST, busy) * 1e9
         rates = {"bytes_per_s": max(one, all_), "core_bytes_per_s": one}
         shared.append({"name": name, "bytes": size, **rates, "burst_bytes": line})
-    shared[0] |= {"line_ns": _cold_line(machine, ns, ghz, core)}
-    near_line, far_line = _line(machine, ns, "l2", ghz, core), _line(machine, ns, "l3", ghz, core)
+    shared[0] |= {"line_ns": _cold_line(machine, ns, core)}
+    near_line, far_line = _line(machine, ns, "l2", core), _line(machine, ns, "l3", core)
     for key, cost in far_line.items():  # L2 keeps a part of such a column
         kept = near_line[key] / suite.BEYOND
         far_line[key] = max(0.0, cost - kept) / (1 - 1 / suite.BEYOND)
@@ -176,7 +197,12 @@ def _memory(
     nearest = {
         "name": "l1",
         "bytes": near.bytes,
-        "bytes_per_s": machine.lanes * FLOAT_BYTES / core["load_cycles"] * ghz * 1e9,
+        "bytes_per_s": machine.lanes
+        * FLOAT_BYTES
+        * core["half_share"]
+        / core["load_cycles"]
+        * ghz
+        * 1e9,
         "burst_bytes": line,
         "shared": False,
         "ways": near.ways,
@@ -185,29 +211,22 @@ def _memory(
 
 
 def _line(
-    machine: Machine, ns: Mapping[str, float], level: str, ghz: float, core: Mapping[str, Any]
+    machine: Machine, ns: Mapping[str, float], level: str, core: Mapping[str, Any]
 ) -> dict[str, float]:
-    """What one line costs beyond the step of a product that it is fetched in, all cores at work."""
-    step = 9 * float(core["load_cycles"]) / ghz
+    """What one line takes, with all cores at work: the arithmetic beside it is less."""
 
     def cost(name: str) -> float:
         m, n, k = suite.line_sizes(machine)[name]
-        return max(
-            0.0,
-            _together(machine, ns[name], core["wake_ns"]) / (m / 8 * n / machine.lanes * k) - step,
-        )
+        return _together(machine, ns[name], core["wake_ns"]) / (m / 2 * n / machine.lanes * k)
 
     return {"line_ns": cost(f"line_{level}"), "set_line_ns": cost(f"line_{level}_set")}
 
 
-def _cold_line(
-    machine: Machine, ns: Mapping[str, float], ghz: float, core: Mapping[str, Any]
-) -> float:
-    """Every line of a matrix is read once, in steps of one vector: a chain of multiply-adds."""
+def _cold_line(machine: Machine, ns: Mapping[str, float], core: Mapping[str, Any]) -> float:
+    """Every line of a matrix is read once."""
     _, n, k = suite.line_sizes(machine)["line_dram"]
     lines = n * k * FLOAT_BYTES / machine.caches[0].line_bytes
-    chains = n / machine.lanes * k * float(core["latency_cycles"]["madd"]) / ghz
-    return max(0.0, _together(machine, ns["line_dram"], core["wake_ns"]) - chains) / lines
+    return _together(machine, ns["line_dram"], core["wake_ns"]) / lines
 
 
 def _together(machine: Machine, ns: float, wake_ns: float) -> float:

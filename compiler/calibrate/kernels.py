@@ -159,22 +159,6 @@ def sort(name: str, length: int) -> Kernel:
     return Kernel(name, text, (f"{length}xf32={' '.join(map(str, range(length, 0, -1)))}",))
 
 
-def window(name: str, side: int, channels: int, config: str) -> Kernel:
-    """A 3 x 3 convolution of `side` x `side` outputs, as many channels in as out."""
-    c, wide = channels, side + 2
-    image, taps = f"tensor<1x{wide}x{wide}x{c}xf32>", f"tensor<3x3x{c}x{c}xf32>"
-    out = f"tensor<1x{side}x{side}x{c}xf32>"
-    text = f"""func.func @{name}(%a: {image}, %b: {taps}) -> {out} {{
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : {out}
-  %init = linalg.fill ins(%zero : f32) outs(%empty : {out}) -> {out}
-  %c = linalg.conv_2d_nhwc_hwcf {{{config}}}
-    ins(%a, %b : {image}, {taps}) outs(%init : {out}) -> {out}
-  return %c : {out}
-}}"""
-    return Kernel(name, text, (f"1x{wide}x{wide}x{c}xf32=1", f"3x3x{c}x{c}xf32=1"))
-
-
 def ticks(name: str, length: int) -> Kernel:
     """A chain of `2 * length` integer operations that take one cycle each on any core."""
     text = f"""func.func @{name}(%a: tensor<{length}xi32>) -> tensor<i32> {{

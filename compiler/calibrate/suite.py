@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from xpu_shark.compiler.calibrate.kernels import (
@@ -14,7 +15,6 @@ from xpu_shark.compiler.calibrate.kernels import (
     ticks,
     tiles,
     transpose,
-    window,
 )
 from xpu_shark.compiler.calibrate.machine import Machine
 
@@ -24,24 +24,31 @@ MASKED: Final = (64, 252)  # no whole number of vectors
 SWAPPED: Final = (128, 128)
 REORDERED: Final = (16, 16, 64)
 TICKS: Final = 1 << 15
-WINDOW: Final = (14, 32)  # outputs along a side, which tiles of 4 do not divide, and channels
 CHAIN_DEPTH: Final = 4096
+SHORT: Final = (512, 64)  # rows of a product, and steps of its chains, which end soon
+EDGE_ROWS: Final = 512  # of a product whose last columns are half a vector past a block
 REPEATS: Final = 16  # of an operation that is cheaper than loading its operands
+BESIDE: Final = 4  # chains of such operations at a time, none of which waits for itself
 BLOCK: Final = 64  # rows, columns and depth of a workgroup: its operands are in the nearest cache
-BLOCKS: Final = 32  # workgroups a core
+BLOCKS: Final = 64  # workgroups a core
 ROWS: Final = (64, 512)
 ROW: Final = (8, 4096)
+SHORT_ROWS: Final = (128, 128)
 WAKE: Final = (8, 4096)  # rows and columns of a workgroup, about 10 us of one core
 WAKE_BLOCKS: Final = 7  # workgroups a core: too few for IREE to hand out several at a time
-BEYOND: Final = 4  # times what L2 keeps of a column: that it does not keep comes from L3
+LINE_ROWS: Final = 32  # of a product, two at a time: little arithmetic for each line
+BEYOND: Final = 4  # times what a cache keeps of a column: the rest comes from the next one
 NARROW: Final = ("bf16", "f16")
 SORTED: Final = 256
 
-# Operations by kind, done `REPEATS` times, each with an addition behind it.
+# Operations by kind, done `REPEATS` times, each with an addition behind it. The maximum is that of
+# activations, where no number goes before none.
 CHEAP: Final = {
-    "mul": "arith.mulf {v}, %y : f32",
-    "max": "arith.maximumf {v}, %x : f32",
+    "mul": ("%o{n} = arith.mulf {v}, %y : f32",),
+    "max": ("%o{n} = arith.maximumf {v}, %x : f32",),
+    "convert": ("%i{n} = arith.fptosi {v} : f32 to i32", "%o{n} = arith.sitofp %i{n} : i32 to f32"),
 }
+CONVERSIONS: Final = 2  # of the lines above
 FUNCTIONS: Final = {
     "div": "arith.divf %y, %x : f32",
     "exp": "math.exp %x : f32",
@@ -82,7 +89,8 @@ def _products(machine: Machine) -> list[Kernel]:
     lanes, size = machine.lanes, product_size(machine)
     found = [
         product("product_chain", (16, lanes, CHAIN_DEPTH), (1, lanes), (16, lanes)),
-        product("product_loads", size, (8, lanes), threads=0),
+        product("product_short", (SHORT[0], lanes, SHORT[1]), (1, lanes), (16, lanes)),
+        product("product_half", size, (8, lanes // 2), threads=0),
         product("product_madds", size, (4, 2 * lanes), threads=0),
         product("product_spills", size, (8, 4 * lanes), threads=0),
     ]
@@ -90,28 +98,21 @@ def _products(machine: Machine) -> list[Kernel]:
         tile = (8, wide * lanes)
         name = f"product_{element}"
         found.append(product(name, size, tile, element=element, accumulator=into, threads=0))
-    side, channels = WINDOW
-    config = tiles(
-        (0, 1, side, channels, 0, 0, 0),
-        (1, 1, 4, 4, 0, 0, 0),
-        (0, 0, 0, 0, 1, 1, 8),
-        pipeline="ConvTileAndDecomposeExpert",
-    )
-    return [*found, window("product_scalar", side, channels, config)]
+    tile = (8, lanes)
+    found.append(product("product_edge", (EDGE_ROWS, BLOCK + lanes // 2, BLOCK), tile))
+    found.append(product("product_block", (EDGE_ROWS, BLOCK, BLOCK), tile))
+    return found
 
 
 def _elements(machine: Machine) -> list[Kernel]:
     config = tiles((64, 64), (1, machine.lanes))
-    found = [elements("each_add", SHAPE, _chain("arith.addf {v}, %y : f32"), config)]
-    for kind, line in CHEAP.items():
-        found.append(elements(f"each_{kind}", SHAPE, _chain(line), config))
-    found.append(elements("each_select", SHAPE, _selections(), config))
+    beside = tiles((64, 64), (BESIDE, machine.lanes))
+    found = [elements("each_add", SHAPE, _chain(["%o{n} = arith.addf {v}, %y : f32"]), beside)]
+    for kind, lines in CHEAP.items():
+        found.append(elements(f"each_{kind}", SHAPE, _chain(lines), beside))
+    found.append(elements("each_select", SHAPE, _selections(), beside))
     for kind, line in FUNCTIONS.items():
         found.append(elements(f"each_{kind}", SHAPE, [f"%r = {line}"], config))
-    convert = ["%n = arith.truncf %x : f32 to bf16", "%w = arith.extf %n : bf16 to f32"]
-    found.append(
-        elements("each_convert", SHAPE, [*convert, "%r = arith.addf %w, %y : f32"], config)
-    )
     for element in NARROW:
         one = ["%r = arith.addf %x, %y : " + element]
         found.append(elements(f"each_{element}", SHAPE, one, config, element=element))
@@ -127,11 +128,11 @@ def _elements(machine: Machine) -> list[Kernel]:
     return found
 
 
-def _chain(line: str) -> list[str]:
+def _chain(lines: Sequence[str]) -> list[str]:
     """`REPEATS` times the operation and an addition, each on the result of the one before."""
     body, value = [], "%x"
     for n in range(REPEATS):
-        body.append(f"%o{n} = {line.format(v=value)}")
+        body += [line.format(n=n, v=value) for line in lines]
         body.append(f"%v{n} = arith.addf %o{n}, %y : f32")
         value = f"%v{n}"
     return [*body, f"%r = arith.addf {value}, %x : f32"]
@@ -152,9 +153,10 @@ def _rows(machine: Machine) -> list[Kernel]:
     step = (0, machine.lanes)
     many, one = tiles((64, 0), (8, 0), step), tiles((8, 0), (1, 0), step)
     found = []
-    for kind, operation in (("add", "arith.addf"), ("max", "arith.maximumf")):
+    for kind, operation in (("add", "arith.addf"), ("max", "arith.maxnumf")):  # as softmax has it
         found.append(rows(f"rows_{kind}", ROWS, operation, many))
         found.append(rows(f"row_{kind}", ROW, operation, one))
+    found.append(rows("row_short", SHORT_ROWS, "arith.addf", one))
     wide = tiles((8, 0), (8, 0), step)
     shape = (machine.cores * WAKE_BLOCKS * WAKE[0], WAKE[1])
     found.append(rows("wake_one", shape, "arith.addf", wide))
@@ -171,20 +173,20 @@ def line_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
     same = second.sets // near.sets * second.ways  # and of one
     found = {
         # (lines from row to row, rows): an odd stride goes through all sets in turn.
-        "line_l2": (near.sets // 2 + 1, 5 * near.sets * near.ways // 4),
+        "line_l2": (near.sets // 2 + 1, BEYOND * near.sets * near.ways),
         "line_l2_set": (near.sets, 3 * same // 4),
         "line_l3": (3 * quarter, BEYOND * kept),
         "line_l3_set": (near.sets, BEYOND * same),
     }
     floats = near.line_bytes // 4
-    sizes = {name: (64, lines * floats, k // 8 * 8) for name, (lines, k) in found.items()}
+    sizes = {name: (LINE_ROWS, lines * floats, k // 8 * 8) for name, (lines, k) in found.items()}
     depth = 2048
     lines = 2 * machine.caches[-1].bytes // (depth * near.line_bytes) | 1
     return sizes | {"line_dram": (1, lines * floats, depth)}
 
 
 def _lines(machine: Machine) -> list[Kernel]:
-    tile, block = (8, machine.lanes), (64, 8 * machine.lanes)
+    tile, block = (2, machine.lanes), (LINE_ROWS, 8 * machine.lanes)
     sizes = line_sizes(machine)
     cold = product("line_dram", sizes.pop("line_dram"), (1, machine.lanes), (1, 64), threads=0)
     return [*(product(name, size, tile, block, threads=0) for name, size in sizes.items()), cold]

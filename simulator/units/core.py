@@ -17,10 +17,12 @@ from xpu_shark.simulator.units.cost import ceildiv
 class Product(msgspec.Struct, frozen=True):
     """One reduction step of a register tile: `rows` broadcast values times `columns` results next
     to each other; of these, `swapped` are brought into lane order and `gathered` fetched one by
-    one first, each at `gather_cycles`."""
+    one first, each at `gather_cycles`. The register tile takes `length` such steps, one after
+    another."""
 
     rows: int
     columns: int
+    length: int
     swapped: int = 0
     gathered: int = 0
     gather_cycles: float = 0.0
@@ -31,19 +33,31 @@ def vectors(target: Target, columns: int, width: int) -> int:
     return ceildiv(columns * max(width, 32), target.vector.lanes * 32)
 
 
+def filled(target: Target, core: Core, columns: int, width: int) -> float:
+    """Their cost in full registers: compilers take shorter ones for half a register or less."""
+    half = 2 * columns * max(width, 32) <= target.vector.lanes * 32
+    return core.half_share if half else vectors(target, columns, width)
+
+
 def product_cycles(target: Target, core: Core, step: Product, element: str, width: int) -> float:
     """One step: as many multiply-adds as the tile has registers, a load for each row and for each
     register of the other operand; accumulators past the registers go to memory and back."""
     across = vectors(target, step.columns, width)
-    held = step.rows * across
-    spilled = max(0, held + across + 1 - core.registers)
+    spilled = max(0, step.rows * across + across + 1 - core.registers)
+    cost = filled(target, core, step.columns, width)
+    loads = step.rows * core.load_cycles + cost * vector_load_cycles(core)
     busy = max(
-        held * madd_cycles(core, element),
-        (step.rows + across) * core.load_cycles + step.gathered * step.gather_cycles,
+        step.rows * cost * madd_cycles(core, element),
+        loads + step.gathered * step.gather_cycles,
         step.swapped * core.swap_cycles,
-        latency(core, "madd"),
+        chain_cycles(core, "madd", step.length, step.rows * across),
     )
     return busy + spilled * core.spill_cycles
+
+
+def vector_load_cycles(core: Core) -> float:
+    """Of one full register loaded or stored."""
+    return core.load_cycles / core.half_share
 
 
 def madd_cycles(core: Core, element: str) -> float:
@@ -56,10 +70,19 @@ def gather_cycles(core: Core, element: str) -> float:
     return core.gather_cycles.get(element, core.gather_cycles["default"])
 
 
-def fold_cycles(core: Core, kind: str, rows: int) -> float:
-    """Of one element added up along its row, `rows` rows at a time: lane by lane, in order."""
+def fold_cycles(core: Core, kind: str, rows: int, length: int) -> float:
+    """Of one element added up along its row of `length`, `rows` rows at a time: lane by lane, in
+    order."""
     busy = core.fold_cycles.get(kind, core.fold_cycles["default"])
-    return max(busy, latency(core, kind) / max(rows, 1))
+    return max(busy, chain_cycles(core, kind, length, rows) / max(rows, 1))
+
+
+def chain_cycles(core: Core, kind: str, length: int, beside: int) -> float:
+    """Of one step of a chain of `length` that has `beside` like it in flight. A core looks ahead as
+    far as its scheduler goes, `window` operations: the next chains begin before this one ends,
+    and of a short one little is left to wait for."""
+    ahead = core.window.get(kind, core.window.get("default", 0.0)) / max(beside, 1)
+    return latency(core, kind) * length / (length + ahead)
 
 
 def latency(core: Core, kind: str) -> float:

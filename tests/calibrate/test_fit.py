@@ -35,16 +35,19 @@ def times(**ns: float) -> dict[str, Timing]:
 
 def test_clock_chain_and_ports_follow_from_their_kernels() -> None:
     # 2 GHz: 2 x 32768 operations of a cycle take 32768 ns. 65536 multiply-adds one after another
-    # at 4 cycles: 131072 ns. 2 x 32 workgroups of 64 x 64 x 64 in tiles of 8 x 8: 262144 steps of
-    # 9 loads at half a cycle, on two cores: 294912 ns; in tiles of 4 x 16: as many steps of 8
-    # multiply-adds at 0.75: 393216 ns.
+    # at 4 cycles: 131072 ns. 2 x 64 workgroups of 64 x 64 x 64 in tiles of 8 x 4: 1048576 steps of
+    # 9 loads at half a cycle, on two cores: 1179648 ns; in tiles of 4 x 16, half as many steps of
+    # 8 multiply-adds at 0.75: 786432 ns; so 8 halves take 4.5 cycles of 6. Chains of 64 steps that
+    # take 2 cycles a step: as many again run beside them. 32768 steps in one lane at 3 cycles.
     found = fit.fit(
         MACHINE,
         times(
             ticks=32768,
             product_chain=131072,
-            product_loads=294912,
-            product_madds=393216,
+            product_half=1179648,
+            product_madds=786432,
+            product_short=32768,
+            product_edge=196608 + 1000,
             wake_one=2000.0,  # and a thousand on both: nobody sleeps
         ),
     )
@@ -52,7 +55,10 @@ def test_clock_chain_and_ports_follow_from_their_kernels() -> None:
     core = found["core"]
     assert core["latency_cycles"]["madd"] == pytest.approx(4.0)
     assert core["load_cycles"] == pytest.approx(0.5)
+    assert core["half_share"] == pytest.approx(0.75)
     assert core["madd_cycles"]["default"] == pytest.approx(0.75)
+    assert core["window"]["madd"] == pytest.approx(64.0)
+    assert core["scalar_cycles"] == pytest.approx(3.0)
 
 
 def test_operations_behind_additions_are_told_apart() -> None:
@@ -145,6 +151,8 @@ def _planted() -> Target:
     tables["core"] |= {
         "wake_ns": 9000.0,
         "load_cycles": 0.75,
+        "half_share": 0.875,
+        "window": {"default": 60.0, "madd": 30.0},
         "spill_cycles": 1.25,
         "madd_cycles": {"default": 0.875, "bf16": 2.5, "f16": 5.0, "i8": 1.5},
         "latency_cycles": {"default": 3.0, "madd": 5.0, "max": 2.0},
@@ -158,7 +166,8 @@ def _planted() -> Target:
         level["bytes_per_s"] = rate
         if own:
             level["core_bytes_per_s"] = own
-    line = {"dram": (12.0, None), "l3": (3.0, 4.0), "l2": (0.5, 1.5)}
+    # More than a step of two rows takes: 5 cycles of a chain at 2 GHz.
+    line = {"dram": (30.0, None), "l3": (8.0, 10.0), "l2": (4.0, 6.0)}
     for level in tables["memory"][:3]:
         level["line_ns"], level["set_line_ns"] = line[level["name"]]
     tables["vector"]["cycles_per_op"] |= {"default": 0.5, "max": 2.0, "erf": 25.0, "pow": 50.0}
@@ -189,9 +198,9 @@ def test_planted_constants_are_found_in_simulated_times(tmp_path: Path) -> None:
     found = fit.check(fit.fit(MACHINE, {name: Timing(time, 0.0) for name, time in ns.items()}))
     assert found.core is not None
     assert planted.core is not None
-    for name in ("load_cycles", "spill_cycles", "scalar_cycles", "point_cycles"):
+    for name in ("load_cycles", "spill_cycles", "scalar_cycles", "point_cycles", "half_share"):
         assert getattr(found.core, name) == pytest.approx(getattr(planted.core, name), rel=0.15)
-    for table in ("madd_cycles", "latency_cycles", "fold_cycles"):
+    for table in ("madd_cycles", "latency_cycles", "fold_cycles", "window"):
         got, want = getattr(found.core, table), getattr(planted.core, table)
         assert got == pytest.approx(want, rel=0.15), table
     # What caches stream shows nowhere: the simulator takes operands of a launch for out of them.

@@ -12,7 +12,7 @@ from tests.simulator.hosts import HOST, TABLES, changed
 from tests.simulator.kernels import elementwise, matmul
 from xpu_shark.compiler.calibrate import toml_text
 from xpu_shark.simulator import cache_traffic, core_cost, lower_core
-from xpu_shark.simulator.bind import BoundKernel, bind
+from xpu_shark.simulator.bind import BoundKernel, Context, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import run_bound, simulate_kernel
 from xpu_shark.simulator.target import Target, TargetError, load
@@ -145,19 +145,27 @@ def test_foreseen_lines_take_bandwidth() -> None:
     assert run.attribution.limit == "dram"
 
 
-@pytest.mark.parametrize(("columns", "waited"), [(12, False), (24, True)])
-def test_rows_shorter_than_a_line_are_walked_line_after_line(columns: int, waited: bool) -> None:
-    # 8 of the columns of each of 512 rows are copied: 48 bytes from row to row stay within the
-    # next line of 64, which a prefetcher foresees; 96 skip one.
+@pytest.mark.parametrize(("columns", "waited"), [(511, False), (512, True)])
+def test_rows_less_than_half_a_page_apart_are_foreseen(columns: int, waited: bool) -> None:
+    # 8 of the columns of each of 512 rows are copied; 512 columns are 2048 bytes. Of the result,
+    # the first two lines of each of 8 workgroups are not foreseen; they are read and written.
     kernel = copied_columns(512, columns, 8)
     flow = cache_traffic.traffic(kernel, Tiling((64, 8), (0,)), HOST)
-    assert (flow.waits_ps > 0) == waited
+    assert flow.held_bytes["dram"] == 8 * 2 * 2 * 64 + (512 * 64 if waited else 0)
 
 
-def test_lines_that_a_stride_skips_to_are_waited_for() -> None:
-    # One row of 512 results: columns of B are 64 lines of 64 rows, in tiles of 8 columns. L1 has
-    # 16 lines, L2 64: of every line both halves come from L2, once it came from the last cache.
-    kernel = bind(
+def test_the_first_two_lines_of_each_run_are_waited_for() -> None:
+    # 256 of 1024 columns, 64 rows: runs of 16 lines, of which a prefetcher has to see two. The
+    # result lies in one piece, whose lines are read and written.
+    kernel = copied_columns(64, 1024, 256)
+    flow = cache_traffic.traffic(kernel, Tiling((64, 256), (0,)), HOST)
+    assert flow.held_bytes["dram"] == (64 * 2 + 2 * 2) * 64
+    assert flow.waits_ps == [(64 * 2 + 2 * 2) * 50_000]
+
+
+def skipping() -> BoundKernel:
+    """One row of 512 results: columns of B are 64 lines of 64 rows, in tiles of 8 columns."""
+    return bind(
         tiled(
             matmul(1, 512, 64),
             distribution=(1, 64, 0),
@@ -166,9 +174,52 @@ def test_lines_that_a_stride_skips_to_are_waited_for() -> None:
         ),
         {},
     )
-    flow = lower_core.traffic(kernel, Tiling((1, 64, 64), (0, 1)), HOST)
+
+
+def test_lines_that_a_stride_skips_to_are_waited_for() -> None:
+    # L1 has 16 lines, L2 64: of every line both halves come from L2, once it came from the last
+    # cache.
+    flow = lower_core.traffic(skipping(), Tiling((1, 64, 64), (0, 1)), HOST)
     assert flow.held_bytes["l3"] >= 64 * 32 * 64
-    assert flow.waits_ps >= 64 * 32 * 10_000
+    assert flow.waits_ps[0] >= 64 * 32 * 10_000
+
+
+def test_a_core_runs_ahead_of_lines_that_it_waits_for() -> None:
+    # Steps of one register take 4 cycles, 4096 of them 16.4 us; 2048 lines of 10 ns from the last
+    # cache and as many of 5 ns for the other half from L2 take longer: nothing is added.
+    kernel, tiling = skipping(), Tiling((1, 64, 64), (0, 1))
+    waits = lower_core.traffic(kernel, tiling, HOST).waits_ps[0]
+    assert waits > 4096 * 4 * 1000
+    time, _ = lower_core.estimate(kernel, tiling, msgspec.structs.replace(HOST, cores=1))
+    assert time == pytest.approx(100_000 + waits, rel=1e-3)
+
+
+@pytest.mark.parametrize(("cached", "level"), [(True, "l3"), (False, "dram"), (None, "dram")])
+def test_operands_come_from_where_the_launches_before_left_them(
+    cached: bool | None, level: str
+) -> None:
+    kernel = elementwise(512, 512, kind="add")
+    kernel = tiled(kernel, peeled=False, distribution=(64, 512), vector_common_parallel=(1, 8))
+    context = Context(cached=None if cached is None else (0, 1, 2) if cached else ())
+    flow = lower_core.traffic(bind(kernel, {}, context), Tiling((64, 512), (0,)), HOST)
+    moved = sum(part.get(level, 0) for part in (flow.bytes, flow.held_bytes))
+    assert moved == sum(flow.bytes.values()) + sum(flow.held_bytes.values()) > 0
+
+
+def test_a_product_of_rows_is_added_up_lane_by_lane() -> None:
+    # One result at a time, 8 steps of it in a register: each addition waits 3 cycles for the last.
+    kernel = bind(
+        tiled(
+            matmul(8, 8, 64),
+            peeled=False,
+            distribution=(8, 8, 0),
+            vector_common_parallel=(1, 1, 0),
+            vector_reduction=(0, 0, 8),
+        ),
+        {},
+    )
+    nest = kernel.nests[0]
+    assert core_cost.cycles(kernel, nest, HOST, (8, 8, 64)) == 8 * 8 * 64 * 3.0
 
 
 def test_estimate_is_the_time_of_the_program() -> None:
