@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str]) -> int:
     """A rule by name, or `ID` with the command line of the simulation that gave it."""
     from xpu_shark.passes.advise import fusion
+    from xpu_shark.passes.advise.across import ACROSS_RULES
     from xpu_shark.passes.advise.communication import NETWORK_RULES
     from xpu_shark.passes.advise.rules import RULES
 
@@ -27,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
         raise UsageError("explain needs a RULE, or the ID of a finding and the compile it is of")
     name, *rest = expand_response_files(argv)
     texts = {rule.name: rule.explanation for rule in RULES}
+    texts |= {rule.name: rule.explanation for rule in ACROSS_RULES}
     texts |= {rule.name: rule.explanation for rule in NETWORK_RULES}
     texts[fusion.NAME] = fusion.__doc__ or ""
     if name in texts and not rest:

@@ -10,6 +10,7 @@ from typing import ClassVar
 import msgspec
 from iree.compiler import ir
 
+from xpu_shark.passes.advise import across
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
 from xpu_shark.passes.advise.neighbours import neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
@@ -46,12 +47,14 @@ class GiveAdvice(ModulePass):
             for function in report.functions
             for finding in self._function(function, report, analysis)
         ]
+        findings += across.findings(report, analysis, LEAST_SHARE)
         if any(function.exposed_ps for function in report.functions):
             from xpu_shark.passes.advise import communication
 
             findings += communication.findings(report, analysis)
         if analysis.effort == "high":
-            findings += analysis.more_findings(analysis)
+            compiled = list(analysis.more_findings(analysis))
+            findings = [*across.uncovered(findings, compiled), *compiled]
         findings.sort(key=lambda finding: (-finding.saved_ps, finding.id))
         analysis.report = msgspec.structs.replace(report, findings=tuple(apart(findings)))
         analysis.advised = True
