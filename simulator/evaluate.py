@@ -185,10 +185,9 @@ class _FunctionWalk:
 
     def _choose(self, item: Choice, path: Path, times: int, per: tuple[str, ...]) -> None:
         """The arm that `--xpu-dim NAME=N` says; else the one with most commands, and say so."""
-        taken = self.env.get(item.name)
-        if taken is None or taken >= len(item.arms):
+        taken = item.taken(self.env)
+        if self.env.get(item.name) != taken:
             self.unknown[item.name] = None
-            taken = max(range(len(item.arms)), key=lambda n: (len(item.arms[n]), -n))
         self._walk(item.arms[taken], (*path, taken), times, per)
 
     def _launch(self, launch: Launch, context: Context, times: int, per: tuple[str, ...]) -> object:

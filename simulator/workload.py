@@ -7,7 +7,7 @@ size over the function's symbols (`input0.0` is dimension 0 of the first argumen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Literal
 
@@ -259,6 +259,13 @@ class Choice(Struct, frozen=True, kw_only=True, tag="choice"):
 
     arms: tuple[tuple[Command, ...], ...]
     name: str = ""
+
+    def taken(self, env: Mapping[str, int]) -> int:
+        """The arm that `env` names; else the one with most commands, the first of them."""
+        arm = env.get(self.name, len(self.arms))
+        if arm < len(self.arms):
+            return arm
+        return max(range(len(self.arms)), key=lambda n: (len(self.arms[n]), -n))
 
 
 Command = Launch | Move | Collective | Concurrent | Repeat | Choice

@@ -12,9 +12,10 @@ from iree.compiler import ir
 
 from xpu_shark.passes.advise import across
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
-from xpu_shark.passes.advise.neighbours import neighbours
+from xpu_shark.passes.advise.neighbours import Neighbours, neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
 from xpu_shark.passes.advise.rules import RULES, Rule
+from xpu_shark.passes.advise.sequence import Sequence
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import ReportLimits
 from xpu_shark.passes.module_pass import Analysis, Effort, ModulePass
@@ -67,11 +68,25 @@ class GiveAdvice(ModulePass):
         tried: dict[int, list[Rule]] = {}
         for number, rule in _worth_trying(function, dispatches, analysis):
             tried.setdefault(number, []).append(rule)
+        steps = _steps(function, analysis)
+        idle = [d for d in dispatches if d.run is None and d.state == "modelled" and not d.missing]
         return [
             finding
             for number, rules in tried.items()
-            for finding in _findings(dispatches[number], rules, function, analysis)
+            for finding in _findings(
+                _case(dispatches[number], analysis, neighbours(steps, dispatches[number], idle)),
+                rules,
+                function,
+            )
         ]
+
+
+def _steps(function: Function, analysis: Analysis) -> Sequence:
+    """What the function runs, in order."""
+    workload = analysis.workload
+    assert workload is not None
+    source = next(each for each in workload.functions if each.name == function.name)
+    return Sequence(source, {kernel.name: kernel for kernel in workload.kernels}, analysis.dims)
 
 
 def _worth_trying(
@@ -96,12 +111,10 @@ def _worth_trying(
     return chosen[: MOST_TRIED[analysis.effort]]
 
 
-def _findings(
-    dispatch: Dispatch, rules: list[Rule], function: Function, analysis: Analysis
-) -> list[Finding]:
+def _findings(case: Case, rules: list[Rule], function: Function) -> list[Finding]:
     """What of the rules' proposals is proved: of those that only change tiles the fastest, the
     first where they hardly differ; what another machine would do where there is nothing else."""
-    case = _case(dispatch, analysis)
+    dispatch = case.dispatch
     least = int(LEAST_SHARE * (function.time_ps or 0)) // dispatch.launches
     retiled: dict[str, int] = {}  # the finding about tiles, and the time that it leads to
     found: dict[str, Finding] = {}
@@ -123,14 +136,12 @@ def _findings(
     return practical or list(found.values())
 
 
-def _case(dispatch: Dispatch, analysis: Analysis) -> Case:
+def _case(dispatch: Dispatch, analysis: Analysis, near: Neighbours) -> Case:
     assert analysis.workload is not None
     assert dispatch.run is not None
     kernel = bound(dispatch, analysis.workload, analysis)
     thorough = analysis.effort == "high"
     results = analysis.results_per_call
-    function = next(f for f in analysis.workload.functions if f.name == dispatch.function)
-    near = neighbours(function, dispatch.name)
     return Case(dispatch, kernel, dispatch.run, analysis.target, thorough, results, near)
 
 

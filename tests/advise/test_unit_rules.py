@@ -11,7 +11,7 @@ from kernels import access, elementwise, matmul, softmax
 
 from xpu_shark.passes.advise.batched import batched
 from xpu_shark.passes.advise.case import HYPOTHETICAL
-from xpu_shark.passes.advise.neighbours import Neighbours, neighbours
+from xpu_shark.passes.advise.neighbours import Neighbours
 from xpu_shark.passes.advise.prove import prove
 from xpu_shark.passes.advise.ridge import past_ridge
 from xpu_shark.passes.advise.rules import (
@@ -30,14 +30,10 @@ from xpu_shark.simulator.target import load
 from xpu_shark.simulator.variation import moved, relaxed, time_after
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import (
-    Collective,
     Contraction,
     Dim,
-    Function,
     Kernel,
-    Launch,
     Nest,
-    Span,
     Tensor,
     Work,
 )
@@ -150,7 +146,7 @@ def test_operands_stored_as_they_are_used_need_no_conversion() -> None:
 
 
 def test_a_neighbours_launch_saves_the_launch_and_nothing_else() -> None:
-    small = replace(case(elementwise(7), "mi300x"), near=Neighbours(next="next"))
+    small = replace(case(elementwise(7), "mi300x"), near=Neighbours(closest=("next",)))
     assert launch.ceiling(small.run, small.target) == 3_000_000
     [proposal] = launch.propose(small)
     proof = prove(small, proposal)
@@ -236,26 +232,3 @@ def test_every_rule_has_a_ceiling_and_a_name_of_its_own() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
     idle = case(elementwise(1 << 20, kind="add"), "tiny")  # at its bound, the hbm traffic
     assert [r.name for r in RULES if r.ceiling(idle.run, idle.target)] == []
-
-
-def test_neighbours_are_told_by_the_bytes_that_pass_between_them() -> None:
-    def launched(name: str, *spans: tuple[int, int, str]) -> Launch:
-        return Launch(
-            kernel=name,
-            spans=tuple(Span(buffer=0, offset=o, bytes=n, access=a) for o, n, a in spans),  # type: ignore[arg-type]
-        )
-
-    body = (
-        launched("make", (0, 64, "write")),
-        launched("aside", (64, 64, "write")),
-        launched("use", (0, 32, "read"), (128, 8, "write")),
-    )
-    function = Function(name="main", body=body)
-    assert neighbours(function, "make") == Neighbours(reader="use", next="aside")
-    assert neighbours(function, "aside") == Neighbours(next="use")
-    assert neighbours(function, "use") == Neighbours(maker="make", next="aside")
-    assert neighbours(function, "use").closest == "make"
-    reduced = Collective(kind="all_reduce", reduction="sum", element="f32", bytes=64)
-    apart = Function(name="main", body=(*body[:2], reduced, *body[2:]))
-    assert neighbours(apart, "make") == Neighbours(next="aside")
-    assert neighbours(apart, "use") == Neighbours()

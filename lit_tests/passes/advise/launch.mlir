@@ -37,3 +37,27 @@ func.func @large(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
   } -> tensor<4096x4096xf32>
   return %0 : tensor<4096x4096xf32>
 }
+
+// Three launches of one dispatch, each of which reads what the one before makes: one launch does.
+// CHECK: elementwise 64 f32 on mi300x {{.*}} one launch for those that follow each other, 3 at a time instead of a launch of its own, 3 in a call
+func.func @chain(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = math.tanh %x : tensor<64xf32>
+  %1 = util.optimization_barrier %0 : tensor<64xf32>
+  %2 = math.tanh %1 : tensor<64xf32>
+  %3 = util.optimization_barrier %2 : tensor<64xf32>
+  %4 = math.tanh %3 : tensor<64xf32>
+  return %4 : tensor<64xf32>
+}
+
+// Of two arms one runs: a launch in the other one is no neighbour.
+// CHECK-NOT: elementwise {{.*}} a launch of its own, 1 in a call
+func.func @arms(%x: tensor<64xf32>, %p: i1) -> tensor<64xf32> {
+  %r = scf.if %p -> tensor<64xf32> {
+    %0 = math.tanh %x : tensor<64xf32>
+    scf.yield %0 : tensor<64xf32>
+  } else {
+    %0 = math.exp %x : tensor<64xf32>
+    scf.yield %0 : tensor<64xf32>
+  }
+  return %r : tensor<64xf32>
+}

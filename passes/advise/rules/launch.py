@@ -7,8 +7,9 @@ Why it matters: a launch costs the same however little it starts. Hundreds of sm
 token are where decode time goes.
 Example: a cast of seven numbers ahead of the multiplication that uses them.
 What to do: fuse it with the dispatch that makes its operand or uses its result, as a rule the one
-launched next to it (`--xpu-effort=high` tries IREE's flags for that), batch requests, or run
-several tokens a step. A batch shares the larger operand of each product and nothing else.
+launched next to it (`--xpu-effort=high` tries IREE's flags for that), several launches of one
+dispatch that follow each other with a loop inside; batch requests, or run several tokens a step.
+A batch shares the larger operand of each product and nothing else.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 
 from xpu_shark.passes.advise.batched import batched
 from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.neighbours import listed
 from xpu_shark.passes.advise.rules.standalone_copy import only_moves
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
@@ -36,14 +38,24 @@ def ceiling(run: KernelRun, target: Target) -> int:
 def propose(case: Case) -> Iterator[Proposal]:
     """Its work in another launch; and, where results are counted, that of several results."""
     condition = f"a launch of its own, {_count(case)}, longer than its work"
-    if case.near.closest and not only_moves(case.kernel):
+    near = case.near
+    if near.closest and not (near.readers and only_moves(case.kernel)):
+        several = "s" if len(near.closest) > 1 else ""
         yield Proposal(
             condition=condition,
-            suggestion=f"one launch for it and its neighbour {case.near.closest}",
+            suggestion=f"one launch for it and its neighbour{several} {listed(near.closest)}",
             launches=((case.kernel, case.run.plan),),
             confidence="high",
             machine=lambda target: msgspec.structs.replace(target, launch_ns=0.0),
-            others=(case.near.closest,),
+            others=near.closest,
+        )
+    elif near.chain > 1:
+        yield Proposal(
+            condition=condition,
+            suggestion=f"one launch for those that follow each other, {near.chain:.3g} at a time",
+            launches=((case.kernel, case.run.plan),),
+            confidence="high",
+            machine=lambda target: _shared(target, near.chain),
         )
     if case.results is None:
         return
@@ -56,6 +68,11 @@ def propose(case: Case) -> Iterator[Proposal]:
         confidence="high",
         stands_for=together,
     )
+
+
+def _shared(target: Target, launches: float) -> Target:
+    """The target as so many launches see it that pay for one."""
+    return msgspec.structs.replace(target, launch_ns=target.launch_ns / launches)
 
 
 def _count(case: Case) -> str:

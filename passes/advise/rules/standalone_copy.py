@@ -1,8 +1,8 @@
 """standalone_copy: a transpose, broadcast or copy is a dispatch of its own.
 
-What it checks: whether a dispatch only moves elements, and another one reads the result. It
-simulates the move inside that one: no launch and no store of its own, the same loads, and one
-operation an element to put it in place.
+What it checks: whether a dispatch only moves elements, and other ones read the result, all that
+there are, and nobody outside the function. It simulates the move inside each of these: no launch
+and no store of its own, the same loads, and one operation an element to put it in place.
 Why it matters: the bytes go out and come in once more, and a launch is paid, for no arithmetic.
 What the reader no longer loads is not counted, so the gain is at least what is said.
 Example: heads of an attention layer that are transposed into memory before the product.
@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import msgspec
 
 from xpu_shark.passes.advise.case import Case, Proposal
+from xpu_shark.passes.advise.neighbours import listed
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.nest_cost import FREE
 from xpu_shark.simulator.simulate import KernelRun
@@ -35,15 +36,16 @@ def ceiling(run: KernelRun, target: Target) -> int:
 
 def propose(case: Case) -> Iterator[Proposal]:
     """The dispatch without its launch and its stores."""
-    if not only_moves(case.kernel) or not case.near.reader:
+    near = case.near
+    if not only_moves(case.kernel) or not near.readers:
         return
     yield Proposal(
         condition="a dispatch that only moves elements",
-        suggestion=f"read its operand in place in {case.near.reader}",
-        launches=((inlined(case.kernel), case.run.plan),),
+        suggestion=f"read its operand in place in {listed(near.readers)}",
+        launches=((inlined(case.kernel), case.run.plan),) * near.most,
         confidence="high",
         machine=lambda target: msgspec.structs.replace(target, launch_ns=0.0),
-        others=(case.near.reader,),
+        others=near.readers,
     )
 
 
