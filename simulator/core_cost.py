@@ -192,10 +192,12 @@ def _step(
 ) -> unit.Product:
     """One reduction step of the register tile."""
     across, swapped, gathered, fetch = shape.tile[shape.lane], 0, 0, 0.0
+    windows = any(_steps_over(access, shape.lane) for access in nest.reads)
     for access in nest.reads:
-        if _steps_over(access, shape.lane):
-            gathered = _spread(nest, access, shape.tile)
-            fetch = unit.gather_cycles(core, kernel.tensors[access.tensor].element)
+        if _steps_over(access, shape.lane) or (windows and _in_gaps(nest, access, shape)):
+            gathered += _spread(nest, access, shape.tile)
+            each = unit.gather_cycles(core, kernel.tensors[access.tensor].element)
+            fetch = max(fetch, each)
         elif _uses(access, shape.lane) and _innermost(access) != shape.lane:
             swapped = across
     return unit.Product(rows, across, length, swapped, gathered, fetch)
@@ -303,6 +305,14 @@ def _keeps_order(nest: BoundNest) -> bool:
     ]
     common = set.intersection(*map(set, orders)) if orders else set()
     return len({tuple(dim for dim in order if dim in common) for order in orders}) <= 1
+
+
+def _in_gaps(nest: BoundNest, access: Access, shape: Shape) -> bool:
+    """Whether the reduction steps of a register tile are not next to each other in the operand:
+    beside windows that move by more than one, vectors of them are filled element by element."""
+    steps = {dim for dim, free in enumerate(nest.parallel) if not free and shape.tile[dim] > 1}
+    used = {dim for dim in steps if _uses(access, dim)}
+    return bool(used) and _innermost(access) not in used
 
 
 def _steps_over(access: Access, dim: int) -> bool:

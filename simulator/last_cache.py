@@ -7,7 +7,7 @@ is still there if everything that was touched since somebody touched it takes no
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
 from xpu_shark.simulator.bind import Context
@@ -104,11 +104,12 @@ class _History:
         return float("inf") if last is None else self._bytes - last + (touch.end or 0) - touch.start
 
     def add(self, touch: Touch) -> None:
+        """Places inside this one are as recent as it, and need no entry of their own."""
         end = touch.start + 1 if touch.end is None else touch.end
         places = self._places.setdefault(touch.buffer, [])
-        place = (touch.start, end)
-        where = bisect_left(places, place)
-        if where == len(places) or places[where] != place:
-            insort(places, place)
+        first = bisect_left(places, (touch.start, 0))
+        behind = bisect_left(places, (end, 0))
+        kept = [place for place in places[first:behind] if place[1] > end]
+        places[first:behind] = sorted([*kept, (touch.start, end)])
         self._bytes += end - touch.start
         self._last[touch.buffer, touch.start, end] = self._bytes

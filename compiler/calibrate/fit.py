@@ -76,6 +76,10 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         spent = _together(machine, ns[f"product_{name}"], wake)
         return max(LEAST, spent * ghz * wide * lanes / prod(suite.product_size(machine)))
 
+    def fetched(name: str) -> float:
+        """Cycles an element, beside a sum that moves as much in whole vectors."""
+        return max(LEAST, (ns[name] - ns["each_copy"]) * ghz / prod(suite.SHAPE))
+
     madds = {"default": step("madds", 8) / 8}
     half = step("half", 4)
     load = half / 9  # of a step of eight rows
@@ -91,10 +95,8 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
     add = _per_vector(machine, ns["each_add"], ghz) / (2 * suite.REPEATS + 1)
     copy = ns["each_copy"] / elements
     masked = ns["each_masked"] - copy * prod(suite.MASKED)
-    gathers = {"default": max(LEAST, (ns["each_gather"] / elements - copy) * ghz)}
-    for element in suite.NARROW:
-        fetched = ns[f"each_gather_{element}"] - ns[f"each_{element}"]
-        gathers[element] = max(LEAST, fetched * ghz / elements)
+    gathers = {"default": fetched("each_gather")}
+    gathers |= {element: fetched(f"each_gather_{element}") for element in suite.NARROW}
     sorted_ = ns["each_sort"] * ghz / (suite.SORTED * (suite.SORTED - 1))
     chain = ns["row_add"] * ghz / prod(suite.ROW)
     long = ns["product_chain"] * ghz / (16 * suite.CHAIN_DEPTH)

@@ -82,15 +82,16 @@ def elements(
     config: str,
     *,
     element: str = "f32",
+    source: str = "",
     step: int = 1,
     threads: int = 1,
 ) -> Kernel:
     """Element-wise work on %x and %y; the last line of `body` names the result %r. %x is read at
-    every `step`-th element of its rows."""
+    every `step`-th element of its rows, and of type `source` (default: `element`)."""
     rows, columns = shape
     out = f"tensor<{rows}x{columns}x{element}>"
-    wide = (columns - 1) * step + 1
-    into = f"tensor<{rows}x{wide}x{element}>"
+    wide, source = (columns - 1) * step + 1, source or element
+    into = f"tensor<{rows}x{wide}x{source}>"
     here = "affine_map<(d0, d1) -> (d0, d1)>"
     there = here if step == 1 else f"affine_map<(d0, d1) -> (d0, d1 * {step})>"
     lines = "\n".join(f"    {line}" for line in body)
@@ -100,13 +101,13 @@ def elements(
   %c = linalg.generic {{indexing_maps = [{there}, {here}, {here}],
       iterator_types = ["parallel", "parallel"]}}
       ins(%a, %b : {into}, {out}) outs(%empty : {out}){attributes} {{
-  ^bb0(%x: {element}, %y: {element}, %old: {element}):
+  ^bb0(%x: {source}, %y: {element}, %old: {element}):
 {lines}
     linalg.yield %r : {element}
   }} -> {out}
   return %c : {out}
 }}"""
-    inputs = (f"{rows}x{wide}x{element}=1.5", f"{rows}x{columns}x{element}=0.75")
+    inputs = (f"{rows}x{wide}x{source}=1.5", f"{rows}x{columns}x{element}=0.75")
     return Kernel(name, text, inputs, threads)
 
 

@@ -116,8 +116,9 @@ def _elements(machine: Machine) -> list[Kernel]:
     for element in NARROW:
         one = ["%r = arith.addf %x, %y : " + element]
         found.append(elements(f"each_{element}", SHAPE, one, config, element=element))
+        wide = [f"%w = arith.extf %x : {element} to f32", "%r = arith.addf %w, %y : f32"]
         name = f"each_gather_{element}"
-        found.append(elements(name, SHAPE, one, config, element=element, step=2))
+        found.append(elements(name, SHAPE, wide, config, source=element, step=2))
     plain = ["%r = arith.addf %x, %y : f32"]
     found.append(elements("each_copy", SHAPE, plain, config))
     found.append(elements("each_masked", MASKED, plain, tiles((64, 0), (1, machine.lanes))))
