@@ -146,7 +146,7 @@ def test_operands_stored_as_they_are_used_need_no_conversion() -> None:
 
 
 def test_a_neighbours_launch_saves_the_launch_and_nothing_else() -> None:
-    small = replace(case(elementwise(7), "mi300x"), near=Neighbours(closest=("next",)))
+    small = replace(case(elementwise(7), "mi300x"), find_near=lambda: Neighbours(closest=("next",)))
     assert launch.ceiling(small.run, small.target) == 3_000_000
     [proposal] = launch.propose(small)
     proof = prove(small, proposal)
@@ -179,11 +179,34 @@ def test_results_are_counted_where_somebody_said_how_many_a_call_gives() -> None
     small = replace(case(elementwise(7), "mi300x"), results=4)
     [proposal] = launch.propose(small)
     assert "0.25 for each result" in proposal.condition
+    # A launch is for four results now: four launches in one are sixteen.
+    assert proposal.stands_for == 4
+    assert "16 results a launch" in proposal.suggestion
     proof = prove(small, proposal)
     assert proof is not None
     # What one result takes is its share of the batch.
     [run] = proof.after
     assert proof.after_ps == round(run.time_ps / proposal.stands_for)
+
+
+@pytest.mark.parametrize(
+    ("results", "launches", "said"),
+    [
+        (1, 1, "4 results a launch"),
+        (2, 8, "4 results a launch"),  # four launches a result: layers
+        (32, 1, "64 results a launch"),
+        (64, 1, ""),  # all that a launch is proposed to be for
+    ],
+)
+def test_results_that_a_launch_is_for_already_are_counted(
+    results: int, launches: int, said: str
+) -> None:
+    small = case(elementwise(7), "mi300x")
+    dispatch = msgspec.structs.replace(small.dispatch, launches=launches)
+    found = [
+        p.suggestion for p in launch.propose(replace(small, dispatch=dispatch, results=results))
+    ]
+    assert [text[: len(said)] for text in found] == [said] * bool(said)
 
 
 def test_a_second_buffer_lets_work_run_beside_loads() -> None:

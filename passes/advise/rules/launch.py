@@ -59,11 +59,14 @@ def propose(case: Case) -> Iterator[Proposal]:
         )
     if case.results is None:
         return
-    together = _together(case)
-    kernel = batched(case.kernel, together)
+    given = max(case.results // case.dispatch.launches, 1)  # results that a launch is for already
+    together = _together(case, MOST_TOGETHER // given)
+    if together < 2:
+        return
+    kernel, then = batched(case.kernel, together), together * given
     yield Proposal(
         condition=condition,
-        suggestion=f"{together} results a launch (a batch, or steps of {together} tokens)",
+        suggestion=f"{then} results a launch (a batch, or steps of {then} tokens)",
         launches=((kernel, case.tiling(kernel)),),
         confidence="high",
         stands_for=together,
@@ -84,11 +87,12 @@ def _count(case: Case) -> str:
     return f"{launches / results:.3g} for each result{trips}"
 
 
-def _together(case: Case) -> int:
-    """The least power of two of results whose work takes as long as one launch."""
+def _together(case: Case, most: int) -> int:
+    """How many launches could be one: the least power of two of them whose work takes as long as
+    one launch, and no more than `most`, which may be none."""
     launch = case.run.bounds.least_ps["launch"]
     work = max(case.run.time_ps - launch, 1)
     together = 2
-    while together * work < launch and together < MOST_TOGETHER:
+    while together * work < launch and together < most:
         together *= 2
-    return together
+    return together if together <= most else 1
