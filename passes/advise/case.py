@@ -31,7 +31,12 @@ class Case:
     target: Target
     thorough: bool = True  # whether a search may take its time
     results: int | None = None
-    near: Neighbours = ALONE
+    find_near: Callable[[], Neighbours] = lambda: ALONE
+
+    @cached_property
+    def near(self) -> Neighbours:
+        """The dispatches next to it; looked for when a rule asks."""
+        return self.find_near()
 
     @cached_property
     def moved(self) -> tuple[tuple[str, Target, int], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,20 +14,14 @@ from xpu_shark.passes.advise import across
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
 from xpu_shark.passes.advise.neighbours import Neighbours, neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
-from xpu_shark.passes.advise.rules import RULES, Rule
+from xpu_shark.passes.advise.rules import Rule
 from xpu_shark.passes.advise.sequence import Sequence
+from xpu_shark.passes.advise.trials import LEAST_SHARE, Trial, trials
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import ReportLimits
-from xpu_shark.passes.module_pass import Analysis, Effort, ModulePass
+from xpu_shark.passes.module_pass import Analysis, ModulePass
 from xpu_shark.passes.remark import Kind, Remark
 from xpu_shark.simulator.result import Dispatch, Finding, Function, Report
-
-LEAST_SHARE = 0.01  # of the function's time: less is not worth a reader's line
-# Share of a function's time that a rule must be able to save on a dispatch to be tried on it, and
-# on how many dispatches of a function each rule and all of them are, where they could save most.
-WORTH_TRYING: dict[Effort, float] = {"low": 1.0, "default": 0.02, "high": LEAST_SHARE}
-MOST_OF_A_RULE: dict[Effort, int | None] = {"low": 0, "default": 2, "high": None}
-MOST_TRIED: dict[Effort, int | None] = {"low": 0, "default": 12, "high": None}
 
 
 @dataclass(frozen=True)
@@ -65,19 +59,16 @@ class GiveAdvice(ModulePass):
     def _function(self, function: Function, report: Report, analysis: Analysis) -> list[Finding]:
         """What the rules find where they could save most."""
         dispatches = [d for d in report.dispatches if d.function == function.name]
-        tried: dict[int, list[Rule]] = {}
-        for number, rule in _worth_trying(function, dispatches, analysis):
-            tried.setdefault(number, []).append(rule)
         steps = _steps(function, analysis)
         idle = [d for d in dispatches if d.run is None and d.state == "modelled" and not d.missing]
+
+        def case_of(dispatch: Dispatch) -> Case:
+            return _case(dispatch, analysis, lambda: neighbours(steps, dispatch, idle))
+
         return [
             finding
-            for number, rules in tried.items()
-            for finding in _findings(
-                _case(dispatches[number], analysis, neighbours(steps, dispatches[number], idle)),
-                rules,
-                function,
-            )
+            for case, proposed in trials(function, dispatches, analysis, case_of)
+            for finding in _findings(case, proposed, function)
         ]
 
 
@@ -89,37 +80,16 @@ def _steps(function: Function, analysis: Analysis) -> Sequence:
     return Sequence(source, {kernel.name: kernel for kernel in workload.kernels}, analysis.dims)
 
 
-def _worth_trying(
-    function: Function, dispatches: list[Dispatch], analysis: Analysis
-) -> list[tuple[int, Rule]]:
-    """Dispatches, by number, and rules that could save enough of the function, most first."""
-    least = WORTH_TRYING[analysis.effort] * (function.time_ps or 0)
-    found = []
-    for number, dispatch in enumerate(dispatches):
-        if dispatch.run is None or dispatch.state != "modelled" or not function.time_ps:
-            continue
-        for place, rule in enumerate(RULES):
-            most = rule.ceiling(dispatch.run, analysis.target) * dispatch.launches
-            if most >= least and most:
-                found.append((-most, number, place))
-    ranks: Counter[int] = Counter()
-    chosen = []
-    for _, number, place in sorted(found):
-        if ranks[place] != MOST_OF_A_RULE[analysis.effort]:
-            ranks[place] += 1
-            chosen.append((number, RULES[place]))
-    return chosen[: MOST_TRIED[analysis.effort]]
-
-
-def _findings(case: Case, rules: list[Rule], function: Function) -> list[Finding]:
+def _findings(case: Case, proposed: list[Trial], function: Function) -> list[Finding]:
     """What of the rules' proposals is proved: of those that only change tiles the fastest, the
     first where they hardly differ; what another machine would do where there is nothing else."""
     dispatch = case.dispatch
     least = int(LEAST_SHARE * (function.time_ps or 0)) // dispatch.launches
     retiled: dict[str, int] = {}  # the finding about tiles, and the time that it leads to
     found: dict[str, Finding] = {}
-    for rule in sorted(rules, key=RULES.index):
-        for number, proposal in enumerate(rule.propose(case)):
+    for trial in proposed:
+        rule = trial.rule
+        for number, proposal in enumerate(trial.proposals):
             proof = prove(case, proposal, least)
             if proof is None:
                 continue
@@ -136,7 +106,7 @@ def _findings(case: Case, rules: list[Rule], function: Function) -> list[Finding
     return practical or list(found.values())
 
 
-def _case(dispatch: Dispatch, analysis: Analysis, near: Neighbours) -> Case:
+def _case(dispatch: Dispatch, analysis: Analysis, near: Callable[[], Neighbours]) -> Case:
     assert analysis.workload is not None
     assert dispatch.run is not None
     kernel = bound(dispatch, analysis.workload, analysis)

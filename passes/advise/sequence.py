@@ -36,6 +36,10 @@ class Step:
     touches: tuple[Touch, ...] | None
     turns: int = 1
 
+    def inside(self, loop: Path | None) -> bool:
+        """Whether it is in that loop."""
+        return loop is not None and self.block[: len(loop)] == loop
+
     @property
     def crosses(self) -> bool:
         """Whether it waits for another device."""
@@ -123,10 +127,11 @@ class Sequence:
         step = self.steps[number]
         written = [touch for touch in step.touches or () if touch.written]
         others = not written or not all(touch.transient for touch in written)
-        live = _Live([_place(touch) for touch in written])
+        live = turn = _Live([_place(touch) for touch in written])
         readers: list[int] = []
-        turn = live
         for later in range(number + 1, len(self.steps)):
+            if not live.places:
+                break
             other = self.steps[later]
             if live.read_by(other):
                 mine = other.block == step.block and isinstance(other.command, Launch)
@@ -134,18 +139,21 @@ class Sequence:
                     readers.append(later)
                 else:
                     others = True
-            if other.block == step.block[: len(other.block)]:  # it runs whenever `step` has run
-                live = live.without(other)
-            if step.loop is not None and other.block[: len(step.loop)] == step.loop:
+            live = live.after(other, step.block)
+            if other.inside(step.loop):
                 turn = live
-        if step.loop is not None:  # the next turn, as far as to this step
-            for earlier in range(number):
-                other = self.steps[earlier]
-                if other.block[: len(step.loop)] == step.loop:
-                    others |= turn.read_by(other)
-                    if other.block == step.block[: len(other.block)]:
-                        turn = turn.without(other)
-        return Uses(tuple(readers), others)
+        return Uses(tuple(readers), others or self._next_turn_reads(number, turn))
+
+    def _next_turn_reads(self, number: int, live: _Live) -> bool:
+        """Whether the next turn of the loop around the step reads any of `live` before it is
+        written again."""
+        step = self.steps[number]
+        for other in self.steps[:number] if step.loop is not None else ():
+            if other.inside(step.loop):
+                if live.read_by(other):
+                    return True
+                live = live.after(other, step.block)
+        return False
 
 
 def _ordered(one: Step, other: Step) -> bool:
@@ -176,8 +184,11 @@ class _Live:
             for place in self.places
         )
 
-    def without(self, step: Step) -> _Live:
-        """What is left when the step has run."""
+    def after(self, step: Step, block: Path) -> _Live:
+        """What is left behind the step, which is certain to run only where its own block has
+        `block` in it."""
+        if step.block != block[: len(step.block)]:
+            return self
         places, spent = self.places, self.spent
         for touch in step.touches or ():
             if touch.written and touch.exact:

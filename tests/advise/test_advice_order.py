@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from kernels import elementwise, matmul, softmax
 
-from xpu_shark.passes.advise.give_advice import MOST_OF_A_RULE, GiveAdvice, apart, remarks
+from xpu_shark.passes.advise.give_advice import GiveAdvice, apart, remarks
+from xpu_shark.passes.advise.trials import MOST_OF_A_RULE
 from xpu_shark.passes.annotate.report_limits import settings
 from xpu_shark.passes.module_pass import Analysis, Effort
 from xpu_shark.simulator.evaluate import simulate

@@ -106,12 +106,14 @@ def test_a_transient_tensor_larger_than_the_scratchpad_gets_smaller_tiles() -> N
 
 
 def test_a_copy_read_in_place_moves_only_its_loads() -> None:
-    moves = replace(case(copy(64, 256), "tiny"), near=Neighbours(readers=("next",)))
+    moves = replace(case(copy(64, 256), "tiny"), find_near=lambda: Neighbours(readers=("next",)))
     [proposal] = standalone_copy.propose(moves)
     proof = prove(moves, proposal)
     assert proof is not None
     assert proof.after[0].bytes["hbm"] * 2 == moves.run.bytes["hbm"]
-    works = replace(case(elementwise(64, 256), "tiny"), near=Neighbours(readers=("next",)))
+    works = replace(
+        case(elementwise(64, 256), "tiny"), find_near=lambda: Neighbours(readers=("next",))
+    )
     assert list(standalone_copy.propose(works)) == []
 
 

@@ -40,7 +40,8 @@ class Rule:
     """One kind of advice; `explanation` is the docstring of its file.
 
     `ceiling` is the picoseconds that a launch can save at most, in closed form from its run on
-    the target: where that is too little nothing is proposed, so nothing simulated.
+    the target: where that is too little nothing is proposed, so nothing simulated. One that
+    `searches` may have to simulate before it knows that it has nothing to propose.
     """
 
     name: str
@@ -48,9 +49,17 @@ class Rule:
     explanation: str
     ceiling: Callable[[KernelRun, Target], int]
     propose: Callable[[Case], Iterator[Proposal]]
+    searches: bool = False
 
 
 RULES: tuple[Rule, ...] = tuple(
-    Rule(module.NAME, module.CATEGORY, module.__doc__ or "", module.ceiling, module.propose)
+    Rule(
+        module.NAME,
+        module.CATEGORY,
+        module.__doc__ or "",
+        module.ceiling,
+        module.propose,
+        getattr(module, "SEARCHES", False),
+    )
     for module in _MODULES
 )

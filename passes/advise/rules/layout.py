@@ -31,6 +31,7 @@ from xpu_shark.simulator.workload import Access
 
 NAME = "layout"
 CATEGORY = "xpu-shark.memory"
+SEARCHES = True
 MOST_DIMS = 5  # orders of more dimensions are not tried
 
 

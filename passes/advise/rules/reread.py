@@ -26,6 +26,7 @@ from xpu_shark.simulator.tilers.shrink import shrink
 
 NAME = "reread"
 CATEGORY = "xpu-shark.memory"
+SEARCHES = True
 WORTH_SAYING = 1.5  # passes; less are edges of tiles that overlap
 
 

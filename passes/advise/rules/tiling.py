@@ -8,9 +8,11 @@ use as far as the better one cures it: padding, cut-off tiles, a tail of idle co
 that overflows or is hardly filled, a single buffer, one tile for all, operands loaded again.
 Example: a 4096 cubed product in tiles of 128 x 128 x 128 loads each operand 32 times; in tiles
 of 1024 x 1024 x 512 it loads each 4 times.
-What to do: set the tile that the remark gives, as a `lowering_config` or in a tuning spec where
-IREE generates the code, or in the compiler that programs this chip. Results stay the same bit
-for bit unless the reduction is cut differently.
+What to do: where IREE generates the code, the remark gives the whole `lowering_config`: put it in a
+tuning spec or in a `compilation_info` on the op, with the translation_info that IREE chose. Only
+tiles that its code generator takes are looked at there. For other chips set the tile in the
+compiler that programs them. Results stay the same bit for bit unless the reduction is cut
+differently.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from xpu_shark.simulator.tiling import own as tiler
 
 NAME = "tiling"
 CATEGORY = "xpu-shark.tiling"
+SEARCHES = True
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
