@@ -13,9 +13,9 @@ from xpu_shark.compiler.workload_main import Program
 from xpu_shark.passes.advise import fusion
 from xpu_shark.passes.advise.case import bound
 from xpu_shark.passes.advise.fusion import Group, Part
-from xpu_shark.passes.advise.give_advice import LEAST_SHARE
 from xpu_shark.passes.advise.prove import MIN_GAIN, judged
 from xpu_shark.passes.advise.ridge import past_ridge
+from xpu_shark.passes.advise.trials import LEAST_SHARE
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import settings
 from xpu_shark.passes.module_pass import Analysis
