@@ -139,7 +139,7 @@ def shape_of(kernel: BoundKernel, nest: BoundNest, extents: Sequence[int]) -> Sh
     peeled = any(level.name == PEELED for level in nest.tiles)
     if not nest.tiles or nest.whole or _indirect(nest):
         return scalar
-    if not nest.work and not _keeps_order(nest):
+    if not nest.work and _moves_memory(kernel, nest) and not _keeps_order(nest):
         return scalar
     ragged = any(e % t for e, t in zip(extents, tile, strict=True))
     if ragged and not peeled and nest.contraction is not None:
@@ -294,6 +294,11 @@ def _spread(nest: BoundNest, access: Access, tile: Sequence[int]) -> int:
     """Elements of the operand that one reduction step of a register tile takes."""
     dims = {dim for index in access.map for dim, _ in index.terms if nest.parallel[dim]}
     return prod(tile[dim] for dim in dims)
+
+
+def _moves_memory(kernel: BoundKernel, nest: BoundNest) -> bool:
+    """Whether it reads from memory: what another nest left in registers goes where it has to."""
+    return all(kernel.tensors[access.tensor].is_global for access in nest.reads)
 
 
 def _keeps_order(nest: BoundNest) -> bool:

@@ -25,6 +25,8 @@ from xpu_shark.simulator.workload import (
     Repeat,
 )
 
+Place = tuple[int, int, int]  # a buffer, the first byte in it, and the one behind the last
+
 ROUNDS = 2  # of calls and of turns of a loop: the last one finds what the one before it left
 
 
@@ -48,7 +50,7 @@ def contexts(
                 history.forget()
                 continue
             near = {
-                part.tensor: history.distance(part) <= target.memory[1].bytes
+                part.tensor: history.within(part, target.memory[1].bytes)
                 for part in parts
                 if part.tensor >= 0
             }
@@ -80,28 +82,27 @@ def _in_time(
 
 
 class _History:
-    """When each place of each buffer was last touched, in bytes touched until then."""
+    """Places of buffers by when they were last touched: a stack, the most recent one on top."""
 
     def __init__(self) -> None:
-        self._bytes = 0
+        self._stack: dict[Place, None] = {}
         self._places: dict[int, list[tuple[int, int]]] = {}
-        self._last: dict[tuple[int, int, int], int] = {}
 
     def forget(self) -> None:
+        self._stack.clear()
         self._places.clear()
-        self._last.clear()
 
-    def distance(self, touch: Touch) -> float:
-        """Bytes touched since any of these were, them included."""
-        last = max(
-            (
-                self._last[touch.buffer, start, end]
-                for start, end in self._places.get(touch.buffer, ())
-                if start < (touch.end or start + 1) and touch.start < end
-            ),
-            default=None,
-        )
-        return float("inf") if last is None else self._bytes - last + (touch.end or 0) - touch.start
+    def within(self, touch: Touch, size: int) -> bool:
+        """Whether any of these bytes were touched, and no more than `size` since then."""
+        behind = touch.start + 1 if touch.end is None else touch.end
+        size -= behind - touch.start
+        for buffer, start, end in reversed(self._stack):
+            if size < 0:
+                return False
+            if buffer == touch.buffer and start < behind and touch.start < end:
+                return True
+            size -= end - start
+        return False
 
     def add(self, touch: Touch) -> None:
         """Places inside this one are as recent as it, and need no entry of their own."""
@@ -109,7 +110,11 @@ class _History:
         places = self._places.setdefault(touch.buffer, [])
         first = bisect_left(places, (touch.start, 0))
         behind = bisect_left(places, (end, 0))
-        kept = [place for place in places[first:behind] if place[1] > end]
+        kept = []
+        for place in places[first:behind]:
+            if place[1] > end:
+                kept.append(place)
+            else:
+                self._stack.pop((touch.buffer, *place))
         places[first:behind] = sorted([*kept, (touch.start, end)])
-        self._bytes += end - touch.start
-        self._last[touch.buffer, touch.start, end] = self._bytes
+        self._stack[touch.buffer, touch.start, end] = None

@@ -35,8 +35,8 @@ FLAGS: Final = (
 
 @dataclass(frozen=True)
 class Timing:
-    """`ns`: median over all launches; `spread`: how much longer that is than the median of the
-    quietest round, as a fraction of it."""
+    """`ns`: median over the launches of the two quietest rounds; `spread`: how much longer the
+    median over all launches is than that of the quietest round, as a fraction of it."""
 
     ns: float
     spread: float
@@ -120,26 +120,26 @@ def measure_all(
 
 def _steady(kernel: Kernel, measure: Round, clock: Clock, end: float) -> Timing:
     """Rounds until the two quickest agree; disturbed ones do not count."""
-    medians: list[float] = []
-    everything: list[float] = []
+    rounds: list[list[float]] = []
     patience = clock.now() + PATIENCE_S
-    while len(medians) < ROUNDS:
+    while len(rounds) < ROUNDS:
         if times := measure(kernel):
-            medians.append(median(times))
-            everything += times
+            rounds.append(times)
         elif clock.now() > patience:
             break
         else:
             clock.wait(PAUSE_S)
-        best = sorted(medians)[:2]
+        best = sorted(map(median, rounds))[:2]
         if len(best) == 2 and (best[1] <= (1 + STEADY) * best[0] or clock.now() > end):
             break
-    if not medians:
+    if not rounds:
         raise UsageError(
             f"calibrate: other processes disturbed {kernel.name} in every call for "
             f"{PATIENCE_S:.0f} s; stop other work on this machine and try again"
         )
-    return Timing(median(everything), median(everything) / min(medians) - 1)
+    rounds.sort(key=median)
+    quiet = median(time for times in rounds[:2] for time in times)
+    return Timing(quiet, median(time for times in rounds for time in times) / median(rounds[0]) - 1)
 
 
 def _first_error(problem: CompilerToolError) -> str:
