@@ -9,7 +9,13 @@ from types import ModuleType
 from xpu_shark.passes.advise.dataflow import Change, Dataflow, Step, dataflow
 from xpu_shark.passes.advise.prove import MIN_GAIN, judged
 from xpu_shark.passes.advise.ridge import past_ridge
-from xpu_shark.passes.advise.rules import sibling_fusion, standalone_conversion
+from xpu_shark.passes.advise.rules import (
+    gather_chain,
+    multi_use,
+    oversized_transient,
+    sibling_fusion,
+    standalone_conversion,
+)
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.module_pass import Analysis, Effort
 from xpu_shark.simulator import tiling as tilings
@@ -36,7 +42,10 @@ class AcrossRule:
     propose: Callable[[Dataflow, Target], Iterator[Change]]
 
 
-_MODULES: tuple[ModuleType, ...] = (sibling_fusion, standalone_conversion)
+_MODULES: tuple[ModuleType, ...] = (
+    *(sibling_fusion, multi_use, oversized_transient, gather_chain),
+    standalone_conversion,
+)
 ACROSS_RULES: tuple[AcrossRule, ...] = tuple(
     AcrossRule(module.NAME, module.CATEGORY, module.__doc__ or "", module.propose)
     for module in _MODULES

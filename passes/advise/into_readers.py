@@ -30,7 +30,7 @@ def into_readers(flow: Dataflow, step: int) -> tuple[tuple[int, ...], tuple[Boun
             (t, rt) for _, t in made for r, rt in flow.readers.get((step, t), ()) if r == reader
         ]
         other = flow.steps[reader].kernel
-        whole = None if other is None else _fused(kernel, other, passed)
+        whole = None if other is None else _fused(kernel, other, passed, [t for _, t in made])
         if whole is None:
             return (), ()
         fused.append(whole)
@@ -43,14 +43,15 @@ def _made(step: int, kernel: BoundKernel) -> list[Place]:
 
 
 def _fused(
-    first: BoundKernel, second: BoundKernel, passed: list[tuple[int, int]]
+    first: BoundKernel, second: BoundKernel, passed: list[tuple[int, int]], made: list[int]
 ) -> BoundKernel | None:
-    """One kernel of both; `passed` are pairs of tensors that are one."""
+    """One kernel of both; `passed` are pairs of tensors that are one. What else is `made` is for
+    another reader, and need not go out here."""
     shapes = {second.tensors[there].shape for _, there in passed}
     if len(shapes) == 1 and any(first.tensors[here].shape not in shapes for here, _ in passed):
         first = (shaped(first, shapes.pop()) if len(first.nests) == 1 else None) or first
     pairs = [((0, here), (1, there)) for here, there in passed]
-    whole = joined((first, second), pairs, [one for one, _ in pairs])
+    whole = joined((first, second), pairs, [(0, tensor) for tensor in made])
     if whole is None:
         return None
     tensors = tuple(t if t.is_global else replace(t, resident=False) for t in whole.tensors)
