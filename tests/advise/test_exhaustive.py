@@ -16,7 +16,8 @@ from xpu_shark.simulator.target import load
 
 pytestmark = pytest.mark.slow
 
-# Those of benchmarks/bench_search.py whose tilings are few enough to try here.
+# Those of benchmarks/search_kernels.py whose tilings are few enough to try here, and that have more
+# than three simulations are 5 % of.
 CASES = [
     ("tpu_v6e", "matmul_1024"),
     ("tpu_v6e", "matmul_4096"),
@@ -30,6 +31,18 @@ CASES = [
     ("xdna2", "matmul_1000"),
     ("xdna2", "matmul_4096"),
     ("xdna2", "matmul_128x3072x768"),
+    ("xdna2", "conv_3x3_7"),
+    ("xdna2", "attention_3x197x64"),
+    ("tpu_v6e", "matmul_prime"),
+    ("tpu_v6e", "matmul_long_k"),
+    ("tpu_v6e", "batch_matmul_12"),
+    ("tpu_v6e", "conv_5x5_prime"),
+    ("mi300x", "matmul_thin"),
+    ("mi300x", "matmul_long_k"),
+    ("mi300x", "matmul_gemv"),
+    ("mi300x", "matmul_relu"),
+    ("xdna2", "matmul_thin"),
+    ("xdna2", "matmul_tall"),
 ]
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import operator
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from math import prod
 from pathlib import Path
 
 import pytest
+from constraints import block_of, broken
 
 from xpu_shark.compiler import stock
 from xpu_shark.simulator import target
@@ -23,15 +21,6 @@ CPU = (
 )
 GFX942 = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942")
 pytestmark = pytest.mark.slow
-
-INT_OPS = {
-    "mul": lambda *numbers: prod(numbers),
-    "add": lambda *numbers: sum(numbers),
-    "sub": operator.sub,
-    "div": operator.floordiv,
-    "mod": operator.mod,
-}
-COMPARISONS = {"ge": operator.ge, "le": operator.le}
 
 
 def module(m: int, n: int, k: int, element: str, attributes: str = "") -> str:
@@ -64,55 +53,6 @@ def advised(path: Path, machine: str, *flags: str) -> list[str]:
     return [found[1] for text in texts if (found := re.search(r"\((#iree_\w+\.lower.*>)\)", text))]
 
 
-def broken(ir: str, knobs: dict[str, int], sizes: tuple[int, ...]) -> Iterator[str]:
-    """Messages of the constraints of the tile-and-fuse pipeline that do not hold."""
-    block = ir[ir.index("iree_codegen.smt.constraints") :]
-    block = block[: block.index("\n          }")]
-    values: dict[str, int] = {f"%arg{number}": size for number, size in enumerate(sizes)}
-    for line in block.splitlines():
-        name, _, rest = line.strip().partition(" = ")
-        used = [values[word] for word in re.findall(r"%\w+", rest) if word in values]
-        if found := re.match(r"smt\.int\.constant (\d+)", rest):
-            values[name] = int(found[1])
-        elif found := re.match(r'(?:iree_codegen\.smt\.knob|smt\.declare_fun) "(\w+)"', rest):
-            values[name] = knobs[found[1]]
-        elif found := re.match(r"iree_codegen\.smt\.lookup .*\[(.*)\] -> \[(.*)\]", rest):
-            keys, results = ([int(n) for n in text.split(",")] for text in found.groups())
-            values[name] = dict(zip(keys, results, strict=True))[used[0]]
-        elif found := re.match(r"smt\.int\.cmp (\w+)", rest):
-            values[name] = COMPARISONS[found[1]](*used)
-        elif rest.startswith("smt.eq"):
-            values[name] = used[0] == used[1]
-        elif found := re.match(r"smt\.int\.(\w+)", rest):
-            values[name] = INT_OPS[found[1]](*used)
-        elif found := re.match(r'iree_codegen\.smt\.assert (%\w+), "(.*?)"', line.strip()):
-            if not values[found[1]]:
-                yield found[2]
-
-
-def knobs(config: str, ir: str) -> dict[str, int]:
-    """What `config`, with IREE's own workgroup size, sets the pipeline's knobs to."""
-    levels = {
-        name: [int(size) for size in sizes.split(",")]
-        for name, sizes in re.findall(r"\b(\w+) = \[([\d, ]+)\]", config)
-    }
-    kinds = re.search(r'one_of_knob<"mma_idx", \[(.*?)\]>', ir)
-    kind = re.search(r"mma_layout<(\w+?_(\d+)x(\d+)x\d+_\w+)>", config)
-    size = re.search(r"workgroup_size = \[(\d+), (\d+), (\d+)\] subgroup_size = (\d+)", ir)
-    assert kinds
-    assert kind
-    assert size
-    names = ("wg_size_x", "wg_size_y", "wg_size_z", "sg_size")
-    found = dict(zip(names, map(int, size.groups()), strict=True))
-    for prefix, level in (("wg", "workgroup"), ("sg", "subgroup"), ("red", "reduction")):
-        found |= {f"{prefix}_{dim}": share for dim, share in enumerate(levels[level])}
-    found["mma_idx"] = re.findall(r"mma_layout<(\w+)>", kinds[1]).index(kind[1])
-    found["prefetch_num_stages"] = 2
-    found["sg_m_cnt"] = found["wg_0"] // (found["sg_0"] * int(kind[2]))
-    found["sg_n_cnt"] = found["wg_1"] // (found["sg_1"] * int(kind[3]))
-    return found
-
-
 def pin(ir: str, config: str) -> str:
     """The attribute that gives an op `config`, with the translation that IREE chose itself."""
     how = re.search(r"translation_info = (#iree_codegen\.translation_info<.*>)\} \{", ir)
@@ -132,15 +72,17 @@ def test_tiles_for_matrix_cores_keep_iree_s_constraints_and_compile(
     path.write_text(module(*sizes, element))
     stop = ("--compile-to=executable-configurations", "--iree-codegen-emit-pipeline-constraints")
     ir = iree_compile(path, *GFX942, *stop)
+    how = re.search(r"translation_info = (#iree_codegen\.translation_info<.*>)\} \{", ir)
+    assert how
     configs = advised(path, "mi300x", *GFX942)
     assert configs
     for config in configs:
-        assert list(broken(ir, knobs(config, ir), sizes)) == []
+        block = block_of(ir, config, how[1])
+        assert block is not None
+        assert broken(block, config, how[1]) == []
         # The check can fail: a tile of 48 rows divides none of these sizes.
         worse = re.sub(r"workgroup = \[\d+", "workgroup = [48", config)
-        assert any(
-            "dim_0 must be divisible" in text for text in broken(ir, knobs(worse, ir), sizes)
-        )
+        assert any("dim_0 must be divisible" in text for text in broken(block, worse, how[1]))
         path.write_text(module(*sizes, element, pin(ir, config)))
         assert f"lowering_config = {config}" in iree_compile(path, *GFX942, stop[0])
         iree_compile(path, *GFX942, "--compile-to=executable-targets")

@@ -41,7 +41,9 @@ def spell(case: Case, op: Op, tile: Sequence[int]) -> str | None:
 
 
 def _bytes(op: Op, sizes: Sequence[int]) -> int:
-    """What a workgroup shares: its queries, and a step of keys and of values."""
+    """What a workgroup shares at most: its queries, a step of keys, their weights, and a step of
+    values. IREE's constraint counts half of the last two where the layouts of both products
+    agree."""
     scores, values = op.products
 
     def taken(element: str, loops: Sequence[int]) -> int:
@@ -50,5 +52,6 @@ def _bytes(op: Op, sizes: Sequence[int]) -> int:
     return (
         taken(scores.lhs_element, (*scores.m, *scores.k))
         + taken(scores.rhs_element, (*scores.n, *scores.k))
+        + taken(values.lhs_element, (*values.m, *values.k))
         + taken(values.rhs_element, (*values.n, *values.k))
     )
