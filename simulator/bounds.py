@@ -32,6 +32,18 @@ class Bounds(msgspec.Struct, frozen=True):
         return sum(self.least_ps.values())
 
 
+def attainable_ps(least: Bounds, target: Target) -> int:
+    """The bound at the rates that the target sustains, where these are known to be below the peaks:
+    main memory's and the clock. No schedule does the same work in less."""
+    if target.core is not None:
+        return least.bound_ps  # from measured rates
+    outer = target.memory[0]
+    slower = {outer.name: (outer.peak_bytes_per_s or outer.bytes_per_s) / outer.bytes_per_s}
+    clock = target.clock_hz / (target.sustained_clock_hz or target.clock_hz)
+    slower |= {"matrix": clock, "vector": clock}
+    return max(int(ps * slower.get(name, 1.0)) for name, ps in least.least_ps.items())
+
+
 def bounds(kernel: BoundKernel, target: Target) -> Bounds:
     """Compulsory bytes at the main memory's rate, useful operations at all cores' peaks. On a CPU
     the nearest caches may have all operands."""

@@ -8,7 +8,7 @@ import msgspec
 
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import ALONE, BoundKernel, Context, bind
-from xpu_shark.simulator.bounds import Bounds, bounds
+from xpu_shark.simulator.bounds import Bounds, attainable_ps, bounds
 from xpu_shark.simulator.describe import describe
 from xpu_shark.simulator.edges import Edges, edges
 from xpu_shark.simulator.engine import run
@@ -22,12 +22,15 @@ from xpu_shark.simulator.timeline import StreamTimes, Timeline
 from xpu_shark.simulator.work import compulsory_bytes, flops
 from xpu_shark.simulator.workload import Kernel
 
+WITHIN_BOUND = 1.05  # a launch this close to its bound has nothing left to give
+
 
 class KernelRun(msgspec.Struct, frozen=True):
     """One simulated launch. `utilization` is the share of peak that useful work reached, by
     resource. `what` is the work in a few words: "matmul 128x768x3072 bf16". `note` says where the
     tile sizes could not be those asked for, and is empty otherwise. `product`: some of the work
-    is that of a matrix product."""
+    is that of a matrix product. `attainable_ps` is the bound at the rates that the target sustains,
+    never below the bound itself."""
 
     what: str
     time_ps: int
@@ -42,6 +45,13 @@ class KernelRun(msgspec.Struct, frozen=True):
     edges: Edges
     note: str = ""
     product: bool = False
+    attainable_ps: int = 0
+
+    @property
+    def at_its_best(self) -> bool:
+        """Whether it takes hardly more than its bound at the rates that the target sustains: a
+        resource that is busy all the time at that rate has nothing left to give."""
+        return self.time_ps <= WITHIN_BOUND * max(self.attainable_ps, self.bounds.bound_ps)
 
 
 class AccountingError(RuntimeError):
@@ -105,6 +115,7 @@ def run_bound(
         timeline.streams,
         edges(kernel, tiling, target),
         product=any(nest.contraction is not None for nest in kernel.nests),
+        attainable_ps=attainable_ps(least, target),
     )
     _check(kernel, target, timeline, result)
     return result

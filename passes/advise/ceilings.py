@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from xpu_shark.passes.annotate.report_limits import WITHIN_BOUND
-from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.simulate import WITHIN_BOUND, KernelRun
 from xpu_shark.simulator.target import PS_PER_S, Target
 
 
 def above_bound_ps(run: KernelRun) -> int:
-    """For changes that leave the work as it is: the time above the bound, nothing within 5 %."""
-    bound = run.bounds.bound_ps
-    return run.time_ps - bound if run.time_ps > WITHIN_BOUND * bound else 0
+    """For changes that leave the work as it is: the time above the bound, nothing within 5 % of it
+    at the rates that the target sustains."""
+    return 0 if run.at_its_best else run.time_ps - run.bounds.bound_ps
 
 
 def excess_ps(run: KernelRun, target: Target) -> int:

@@ -21,8 +21,6 @@ from xpu_shark.simulator.workload import Workload
 if TYPE_CHECKING:
     from xpu_shark.simulator.replay import Replay
 
-WITHIN_BOUND = 1.05  # a dispatch this close to its bound has nothing left to give
-
 
 @dataclass(frozen=True)
 class ReportLimits(ModulePass):
@@ -151,7 +149,7 @@ def _dispatch(item: Dispatch, target: str) -> Remark:
             ("PaddedShare", f"{run.edges.padded_share:.4f}"),
             ("Tiling", " ".join(f"{name}={size}" for name, size in run.tiling.items())),
         ]
-        if run.time_ps <= WITHIN_BOUND * run.bounds.bound_ps:
+        if run.at_its_best:
             kind = Kind.PASSED
     return Remark(
         kind=kind,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xpu_shark.simulator.exposure import Exposure
 from xpu_shark.simulator.result import Command, Dispatch, Finding, Function
-from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.simulate import WITHIN_BOUND, KernelRun
 
 SHOWN_SHARE = 0.01  # of work: less rounds to nothing
 _PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
@@ -61,6 +61,8 @@ def dispatch(item: Dispatch, target: str) -> str:
         f"{run.what} on {target} takes {time(run.time_ps)}, {ratio(run)} its bound: "
         f"limited by {limit(run)}; {wait(run)}"
     )
+    if run.at_its_best and run.time_ps > WITHIN_BOUND * run.bounds.bound_ps:
+        line += "; the target sustains no more"
     line += _tiles(run)
     if item.state != "modelled":
         line += f"; {item.state}: {item.reason}, bounded by its bytes"

@@ -49,6 +49,23 @@ func.func @doubled(%x: {x}) -> {x} {{
 }}"""
 
 
+def every_second(count: int) -> str:
+    """Every second element of a vector added to itself."""
+    x, out = f"tensor<{2 * count}xf32>", f"tensor<{count}xf32>"
+    return f"""
+func.func @every_second(%x: {x}) -> {out} {{
+  %empty = tensor.empty() : {out}
+  %0 = linalg.generic {{indexing_maps = [affine_map<(i) -> (2 * i)>, affine_map<(i) -> (i)>],
+                       iterator_types = ["parallel"]}}
+      ins(%x : {x}) outs(%empty : {out}) {{
+  ^bb0(%in: f32, %out: f32):
+    %sum = arith.addf %in, %in : f32
+    linalg.yield %sum : f32
+  }} -> {out}
+  return %0 : {out}
+}}"""
+
+
 def quantised_gemv(size: int) -> str:
     """One row times a square matrix of i4 weights, widened and scaled to bf16."""
     x, w, s, y = f"1x{size}xbf16", f"{size}x{size}xi4", f"{size}xbf16", f"1x{size}xf32"

@@ -6,14 +6,13 @@ import pytest
 from cases import case
 from kernels import matmul as matmul_kernel
 from kernels import pinned
-from modules import advise, doubled, matmul, quantised_gemv
+from modules import advise, doubled, every_second, matmul, quantised_gemv
 
 from xpu_shark.passes.advise.prove import prove
 from xpu_shark.passes.advise.rules import overlap, reread
 from xpu_shark.passes.annotate import wording
-from xpu_shark.passes.annotate.report_limits import WITHIN_BOUND
 from xpu_shark.simulator.result import Dispatch, Finding, Report
-from xpu_shark.simulator.simulate import KernelRun
+from xpu_shark.simulator.simulate import WITHIN_BOUND, KernelRun
 
 
 def only(report: Report) -> tuple[Dispatch, KernelRun]:
@@ -112,6 +111,25 @@ def test_a_kernel_at_its_bound_gets_no_advice(text: str, target: str) -> None:
     _, run = only(report)
     assert run.time_ps <= WITHIN_BOUND * run.bounds.bound_ps
     assert report.findings == ()
+
+
+@pytest.mark.parametrize("target", ["tpu_v6e", "tpu_v4", "mi300x", "mi210", "a100"])
+def test_a_kernel_that_streams_at_the_sustained_rate_gets_no_advice(target: str) -> None:
+    """Its memory has nothing left to give, however far the data sheet's rate is."""
+    report = advise(doubled(1 << 26), target)
+    dispatch, run = only(report)
+    assert run.time_ps > WITHIN_BOUND * run.bounds.bound_ps
+    assert run.bounds.bound_ps < run.attainable_ps <= run.time_ps
+    assert wording.dispatch(dispatch, target).endswith("; the target sustains no more")
+    assert report.findings == ()
+
+
+def test_half_of_the_sustained_rate_is_not_its_best() -> None:
+    """Every second element of a row: half of each burst is for nothing."""
+    report = advise(every_second(1 << 24), "tpu_v6e")
+    _, run = only(report)
+    assert not run.at_its_best
+    assert "the target sustains no more" not in wording.dispatch(only(report)[0], report.target)
 
 
 def test_one_program_two_targets_two_pieces_of_advice() -> None:

@@ -2,13 +2,15 @@
 
 What it checks: whether contiguous runs of an operand's tile are shorter than the memory's burst.
 It simulates the dispatch with that operand's dimensions stored in the order in which a tile
-covers most of a run.
+covers most of a run, and without the elements between those that the dispatch takes: a column of
+a wider array, every n-th element.
 Why it matters: memory moves whole bursts. A column of 4-byte elements in 64-byte bursts moves
 sixteen times its bytes.
-Example: the second operand of a product with a vector, stored [k, n] and read along k.
+Example: the second operand of a product with a vector, stored [k, n] and read along k; one field
+of records of sixteen.
 What to do: store the tensor in the order that the remark gives: fold the transpose into the
-weights, or let IREE pack it (`--iree-opt-data-tiling`). What makes the tensor must then write
-that order, which is not counted. Results stay bit for bit.
+weights, or let IREE pack it (`--iree-opt-data-tiling`); an array of its own for each field. What
+makes the tensor must then write that order, which is not counted. Results stay bit for bit.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import msgspec
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.ceilings import excess_ps
+from xpu_shark.passes.advise.packed import packed
 from xpu_shark.passes.advise.rules.standalone_copy import only_moves
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.estimate import operands
@@ -40,27 +43,37 @@ def ceiling(run: KernelRun, target: Target) -> int:
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    """The operand that gains most bytes by another order of its dimensions. Not of a dispatch that
-    does nothing but bring it into another order."""
+    """The operand that gains most bytes by another order of its dimensions, or without gaps. Not of
+    a dispatch that does nothing but bring it into another order."""
     if only_moves(case.kernel):
         return
     kernel, plan = case.kernel, case.run.plan
     now = _moved(kernel, plan, case.target)
-    found = []
+    gains = []
     for tensor in now:
-        for order in _orders(kernel, tensor):
-            then = _moved(stored(kernel, tensor, order), plan, case.target)
-            found.append((then[tensor] - now[tensor], tensor, order))
-    if not found or min(found)[0] >= 0:
+        for how, other in _layouts(kernel, tensor):
+            then = _moved(other, plan, case.target)
+            gains.append((then[tensor] - now[tensor], tensor, how, other))
+    gain, tensor, how, other = min(gains, key=lambda each: each[:2], default=(0, 0, "", kernel))
+    if gain >= 0:
         return
-    gain, tensor, order = min(found)
     yield Proposal(
         condition=f"strided access to it, {now[tensor]} B in bursts of "
         f"{case.target.memory[0].burst_bytes} B for {now[tensor] + gain} B",
-        suggestion=f"{case.named(tensor)} stored with its dimensions in the order {list(order)}",
-        launches=((stored(kernel, tensor, order), plan),),
+        suggestion=f"{case.named(tensor)} {how}",
+        launches=((other, plan),),
         confidence="high",
     )
+
+
+def _layouts(kernel: BoundKernel, tensor: int) -> Iterator[tuple[str, BoundKernel]]:
+    """Other ways to store a tensor, in words, with the kernel that has it so."""
+    dense = packed(kernel, tensor)
+    if dense is not None:
+        yield "stored without what lies between its elements, as an array of its own", dense
+    for order in _orders(kernel, tensor):
+        words = f"stored with its dimensions in the order {list(order)}"
+        yield words, stored(kernel, tensor, order)
 
 
 def stored(kernel: BoundKernel, tensor: int, order: tuple[int, ...]) -> BoundKernel:
