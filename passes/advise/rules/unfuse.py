@@ -7,7 +7,8 @@ cores, or its transient tensors may not fit and go out to main memory as they wo
 fusing, at a tile that suits neither part.
 Example: a product fused with the reduction over its whole rows, on a device of 304 cores.
 What to do: keep the two apart: a `util.optimization_barrier` on the value between them, or a
-lower `--iree-opt-level`. Results stay bit for bit.
+lower `--iree-opt-level`. Where both halves are one op, such as a softmax, write it out first as its
+parts: maximum, sum of exponentials, quotients. Results stay bit for bit.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from xpu_shark.simulator.target import Target
 
 NAME = "unfuse"
 CATEGORY = "xpu-shark.fusion"
+ONE_OP = ", the op there written out as several with a barrier between"
 
 
 def ceiling(run: KernelRun, target: Target) -> int:
@@ -46,11 +48,12 @@ def propose(case: Case) -> Iterator[Proposal]:
     if not found:
         return
     _, cut, launches = min(found, key=lambda each: each[:2])
-    last = case.kernel.nests[cut - 1]
+    last, first = case.kernel.nests[cut - 1 : cut + 1]
     name = " at ".join(filter(None, (last.name.rpartition(".")[2], last.location)))
     yield Proposal(
         condition=f"{len(case.kernel.nests)} loop nests in one dispatch, {_why(case)}",
-        suggestion=f"two dispatches, cut after nest {cut} ({name})",
+        suggestion=f"two dispatches, cut after nest {cut} ({name})"
+        + (ONE_OP if last.location and last.location == first.location else ""),
         launches=tuple(launches),
         confidence="high",
     )
