@@ -74,6 +74,25 @@ def cycles(kernel: BoundKernel, nest: BoundNest, target: Target, extents: Sequen
     return share * each
 
 
+def copies(kernel: BoundKernel, number: int, extents: Sequence[int]) -> int:
+    """How often a workgroup computes nest `number`: a reduction of rows is fused into the loops of
+    each reduction that reads it, and into those of the element-wise work behind, where its tiles
+    make loops; one tile has none, and is done once."""
+    nest = kernel.nests[number]
+    if all(nest.parallel) or nest.contraction is not None:
+        return 1
+    tile = vector_tile(nest)
+    if not any(p and e > t for e, t, p in zip(extents, tile, nest.parallel, strict=True)):
+        return 1
+    results = {access.tensor for access in nest.writes}
+    readers = [
+        all(later.parallel)
+        for later in kernel.nests[number + 1 :]
+        if results & {access.tensor for access in later.reads}
+    ]
+    return max(1, readers.count(False) + any(readers))
+
+
 def _peeled_cycles(
     kernel: BoundKernel,
     nest: BoundNest,

@@ -13,7 +13,7 @@ import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.cache_traffic import Traffic, traffic
-from xpu_shark.simulator.core_cost import cycles
+from xpu_shark.simulator.core_cost import copies, cycles
 from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
 from xpu_shark.simulator.gang import Variant, Wave, pack, waves
 from xpu_shark.simulator.plan import Tiling
@@ -71,9 +71,11 @@ class _Work:
         """One workgroup on one core: in each nest its arithmetic, or the lines that come one by
         one, as a core runs ahead of what it waits for."""
         share, busy = self._share(variant), 0
-        for nest, waits in zip(self.kernel.nests, self.flow.waits_ps, strict=True):
+        for number, nest in enumerate(self.kernel.nests):
             extents = [variant.extents[axis] for axis in nest.axes]
-            each = self.target.ps(cycles(self.kernel, nest, self.target, extents) * nest.trips)
+            times = nest.trips * copies(self.kernel, number, extents)
+            each = self.target.ps(cycles(self.kernel, nest, self.target, extents) * times)
+            waits = self.flow.waits_ps[number]
             busy += max(each, -int(-waits * share // 1))
         return busy
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.simulator.hosts import HOST, TABLES, changed
-from tests.simulator.kernels import elementwise, matmul
+from tests.simulator.kernels import elementwise, matmul, softmax
 from xpu_shark.compiler.calibrate import toml_text
 from xpu_shark.simulator import cache_traffic, core_cost, lower_core
 from xpu_shark.simulator.bind import BoundKernel, Context, bind
@@ -204,6 +204,25 @@ def test_operands_come_from_where_the_launches_before_left_them(
     flow = lower_core.traffic(bind(kernel, {}, context), Tiling((64, 512), (0,)), HOST)
     moved = sum(part.get(level, 0) for part in (flow.bytes, flow.held_bytes))
     assert moved == sum(flow.bytes.values()) + sum(flow.held_bytes.values()) > 0
+
+
+@pytest.mark.parametrize(("rows", "times"), [(8, 1), (16, 2)])
+def test_a_maximum_is_computed_for_the_sum_and_for_the_results(rows: int, times: int) -> None:
+    # Where tiles of 8 rows make a loop; IREE's code for a softmax of 32 rows a workgroup has the
+    # maximum in it twice, that of 6 rows once.
+    kernel = softmax(64, 64)
+    most, _, total, last = kernel.nests
+    wide, column = most.reads[0], most.writes[0]
+    total = msgspec.structs.replace(total, reads=(wide, column))
+    last = msgspec.structs.replace(last, reads=(wide, column, *total.writes))
+    levels = (
+        TileLevel(name="vector_common_parallel", sizes=(8, 0)),
+        TileLevel(name="vector_reduction", sizes=(0, 8)),
+    )
+    nests = tuple(msgspec.structs.replace(nest, tiles=levels) for nest in (most, total, last))
+    bound = bind(msgspec.structs.replace(kernel, nests=nests), {})
+    found = [core_cost.copies(bound, number, (rows, 64)) for number in range(len(nests))]
+    assert found == [times, 1, 1]
 
 
 def test_a_product_of_rows_is_added_up_lane_by_lane() -> None:
