@@ -32,6 +32,11 @@ class Touch(msgspec.Struct, frozen=True):
         begins = other.end is None or self.start < other.end
         return begins and (self.end is None or other.start < self.end)
 
+    def contains(self, other: Touch) -> bool:
+        if self.buffer != other.buffer or self.start > other.start:
+            return False
+        return self.end is None or (other.end is not None and other.end <= self.end)
+
     def equals(self, other: Touch) -> bool:
         return self.tensor >= 0 and (self.start, self.end) == (other.start, other.end)
 

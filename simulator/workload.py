@@ -168,13 +168,17 @@ class Kernel(Struct, frozen=True, kw_only=True):
 
 class Span(Struct, frozen=True, kw_only=True):
     """Bytes that a command touches: `bytes` of them from `offset` on, in a buffer of the host
-    program. Buffers are numbered in each function; nobody outside sees a `transient` one."""
+    program. Buffers are numbered in each function; nobody outside sees a `transient` one, the host
+    itself reads or writes one that is for the `host`, and a `carried` one is what a turn of a loop
+    has from the one before."""
 
     buffer: int
     offset: int | Expr
     bytes: int | Expr
     access: Literal["read", "write", "both"]
     transient: bool = False
+    host: bool = False
+    carried: bool = False
 
 
 class Launch(Struct, frozen=True, kw_only=True, tag="launch"):

@@ -130,7 +130,7 @@ def _collective(op: Collective) -> Iterator[str]:
 
 def _spans(spans: tuple[Span, ...]) -> Iterator[str]:
     for span in spans:
-        kind = "transient" if span.transient else "buffer"
+        kind = "transient" if span.transient else "host buffer" if span.host else "buffer"
         yield f"  {span.access} {kind} {span.buffer}[{span.offset} for {span.bytes}]"
 
 

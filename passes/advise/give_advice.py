@@ -10,7 +10,7 @@ from typing import ClassVar
 import msgspec
 from iree.compiler import ir
 
-from xpu_shark.passes.advise import across
+from xpu_shark.passes.advise import across, host_moves
 from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
 from xpu_shark.passes.advise.neighbours import Neighbours, neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
@@ -43,6 +43,7 @@ class GiveAdvice(ModulePass):
             for finding in self._function(function, report, analysis)
         ]
         findings += across.findings(report, analysis, LEAST_SHARE)
+        findings += host_moves.findings(report, analysis)
         if any(function.exposed_ps for function in report.functions):
             from xpu_shark.passes.advise import communication
 
@@ -204,7 +205,7 @@ def _remark(finding: Finding, target: str) -> Remark:
         name=finding.id,
         function=finding.function,
         location=finding.location,
-        message=wording.finding(finding, target),
+        message=f"{wording.finding(finding, target)} (explain {finding.id})",
         args=args,
     )
 

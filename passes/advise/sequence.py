@@ -144,6 +144,24 @@ class Sequence:
                 turn = live
         return Uses(tuple(readers), others or self._next_turn_reads(number, turn))
 
+    def read_later(self, number: int) -> bool:
+        """Whether anybody reads what a copy copies after it, as far as to where that is written."""
+        source = _Live([_place(t) for t in self.steps[number].touches or () if not t.written])
+        for later in self.steps[number + 1 :]:
+            if source.read_by(later):
+                return True
+            source = source.after(later, self.steps[number].block)
+        return False
+
+    def source_changes(self, number: int, last: int) -> bool:
+        """Whether what a copy copies is written again before step `last` is done."""
+        source = [t for t in self.steps[number].touches or () if not t.written]
+        return any(
+            touch.written and any(touch.overlaps(other) for other in source)
+            for step in self.steps[number + 1 : last + 1]
+            for touch in step.touches or ()
+        )
+
     def _next_turn_reads(self, number: int, live: _Live) -> bool:
         """Whether the next turn of the loop around the step reads any of `live` before it is
         written again."""

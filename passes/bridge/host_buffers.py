@@ -71,6 +71,8 @@ def span(
         transient=isinstance(value, ir.OpResult)
         and str(value.type) == "!stream.resource<transient>"
         and not _handed_on(value),
+        host=str(value.type) == "!stream.resource<staging>",
+        carried=isinstance(value, ir.BlockArgument) and frame.entry_argument(value) is None,
     )
 
 

@@ -8,14 +8,20 @@ import pytest
 from iree.compiler import ir
 
 from xpu_shark.passes.bridge.read_host import read_functions
-from xpu_shark.simulator.workload import Kernel, Place, Span, Work
+from xpu_shark.simulator.workload import Command, Kernel, Move, Place, Repeat, Span, Work
 
 Read = Callable[[str], Kernel]
 R = "!stream.resource<transient>"
 
 
-def spans(functions: str, commands: str) -> list[tuple[Span, ...]]:
-    """Spans of the launches of `@main`, on 128 bytes %p of %r and %q of %s."""
+def spans(functions: str, body: str) -> list[tuple[Span, ...]]:
+    """Spans of the commands of `@main`, on 128 bytes %p of %r."""
+    with ir.Context():
+        return [each.spans for each in commands(functions, body) if isinstance(each, Move)]
+
+
+def commands(functions: str, body: str) -> tuple[Command, ...]:
+    """Commands of `@main`."""
     text = f"""module {{
     util.global private @weights : !stream.resource<constant>
     {functions}
@@ -26,12 +32,11 @@ def spans(functions: str, commands: str) -> list[tuple[Span, ...]]:
       %c128 = arith.constant 128 : index
       %zero = arith.constant 0 : i8
       %r, %t = stream.resource.alloca uninitialized : {R}{{%c128}} => !stream.timepoint
-      {commands}
+      {body}
       util.return
     }} }}"""
-    with ir.Context():
-        *_, main = read_functions(ir.Module.parse(text).operation)
-        return [command.spans for command in main.body]
+    *_, main = read_functions(ir.Module.parse(text).operation)
+    return main.body
 
 
 def fill(resource: str, kind: str = R, offset: str = "%c0") -> str:
@@ -82,6 +87,34 @@ def test_what_the_next_turn_has_is_not_transient() -> None:
     """
     [[before]] = spans("", fill("%r") + loop)
     assert not before.transient
+
+
+def test_a_loop_has_what_the_turn_before_left() -> None:
+    loop = f"""
+    %n = scf.for %i = %c0 to %c8 step %c64 iter_args(%x = %r) -> ({R}) {{
+      {fill("%x")}
+      scf.yield %x : {R}
+    }}
+    """
+    with ir.Context():
+        [repeat] = commands("", loop)
+    assert isinstance(repeat, Repeat)
+    [[inside]] = [command.spans for command in repeat.body if isinstance(command, Move)]
+    assert inside.carried
+    [[given]] = spans("", fill("%in", "!stream.resource<external>"))
+    assert not given.carried
+
+
+def test_what_is_staged_is_for_the_host() -> None:
+    staged = "!stream.resource<staging>"
+    copy = f"""
+    %s, %u = stream.resource.alloca uninitialized : {staged}{{%c128}} => !stream.timepoint
+    stream.cmd.execute with(%r as %p: {R}{{%c128}}, %s as %q: {staged}{{%c128}}) {{
+      stream.cmd.copy %p[%c0], %q[%c0], %c8 : {R}{{%c128}} -> {staged}{{%c128}}
+    }} => !stream.timepoint
+    """
+    [[here, there]] = spans("", copy)
+    assert (here.host, there.host) == (False, True)
 
 
 def test_an_inlined_call_hands_on_the_buffer() -> None:
