@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from xpu_shark.simulator.simulate import KernelRun
 
 
+# Flags of ours that change what is found.
+MATTER = tuple(
+    f"--xpu-{name}" for name in ("target", "effort", "tiling", "per", "dim", "devices", "trace")
+)
+
+
 def main(argv: Sequence[str]) -> int:
     """A rule by name, or `ID` with the command line of the simulation that gave it."""
-    from xpu_shark.passes.advise import fusion
+    from xpu_shark.passes.advise import fusion, host_moves
     from xpu_shark.passes.advise.across import ACROSS_RULES
     from xpu_shark.passes.advise.communication import NETWORK_RULES
     from xpu_shark.passes.advise.rules import RULES
@@ -30,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     texts = {rule.name: rule.explanation for rule in RULES}
     texts |= {rule.name: rule.explanation for rule in ACROSS_RULES}
     texts |= {rule.name: rule.explanation for rule in NETWORK_RULES}
-    texts[fusion.NAME] = fusion.__doc__ or ""
+    texts |= {module.NAME: module.__doc__ or "" for module in (fusion, host_moves)}
     if name in texts and not rest:
         print(texts[name].strip())
         return 0
@@ -51,15 +57,31 @@ def _evidence(identity: str, args: Sequence[str]) -> int:
     options = flags.options(ours)
     pass_registry.check(options.passes)
     found: list[Finding] = []
+    known: list[str] = []
+
+    def look(shared: Analysis) -> None:
+        found.extend(_matching(shared, identity))
+        known.extend(each.id for each in (shared.report.findings if shared.report else ()))
+
     with repeatable_stdin(theirs):
-        code = analyse(theirs, options, lambda shared: found.extend(_matching(shared, identity)))
+        code = analyse(theirs, options, look)
     if code is None:
         stock.become(theirs)
     if code == 0 and not found:
-        raise UsageError(f"no finding {identity} in this simulation")
+        raise UsageError(_unknown(identity, known))
     for finding in found:
         _print(finding, sys.stdout)
     return code or 0
+
+
+def _unknown(identity: str, known: Sequence[str]) -> str:
+    """That a simulation has no such finding, what is like it there, and what may be different."""
+    near = difflib.get_close_matches(identity, known, n=1, cutoff=0.8)
+    hint = f"; did you mean {near[0]!r}?" if near else f" ({len(known)} findings in this one)"
+    return (
+        f"no finding {identity} in this simulation: give the input and the flags of the build that "
+        f"printed it, {', '.join(MATTER)} and iree-compile's own{hint}"
+    )
 
 
 def _matching(shared: Analysis, identity: str) -> list[Finding]:

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from xpu_shark.compiler.simulate_main import default_device
+
 LAYER_NORM = str(Path(__file__).parents[1] / "inputs" / "layer_norm.mlir")
 TARGET = "--xpu-target=mi300x"
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -65,4 +67,22 @@ def test_a_rule_is_explained_and_a_wrong_name_is_one_line(run: Run) -> None:
 def test_an_unknown_finding_is_one_line(run: Run) -> None:
     done = run("explain", "tiling:nowhere", LAYER_NORM, TARGET)
     assert done.returncode == 2
-    assert b"no finding tiling:nowhere in this simulation" in done.stderr
+    text = done.stderr.decode()
+    assert "no finding tiling:nowhere in this simulation" in text
+    assert all(flag in text for flag in ("--xpu-target", "--xpu-effort", "--xpu-per"))
+    assert text.count("\n") == 1
+
+
+def test_a_finding_nearly_named_is_offered(run: Run) -> None:
+    rows = run("simulate", LAYER_NORM, TARGET, "--format=jsonl").stdout.splitlines()
+    identity = next(row["id"] for row in map(json.loads, rows) if row["type"] == "finding")
+    done = run("explain", identity[:-1], LAYER_NORM, TARGET)
+    assert f"did you mean {identity!r}?" in done.stderr.decode()
+
+
+def test_the_build_log_names_the_evidence(run: Run, tmp_path: Path) -> None:
+    flags = (TARGET, *default_device([]))
+    done = run("compile", LAYER_NORM, "-o", str(tmp_path / "layer_norm.vmfb"), *flags)
+    identity = done.stderr.decode().split("(explain ", 1)[1].split(")", 1)[0]
+    done = run("explain", identity, LAYER_NORM, *flags)
+    assert done.stdout.decode().startswith(f"{identity} at ")
