@@ -3,7 +3,7 @@
 
 // Suggestions come with what was found, the gain and its range, and what it saves; most saved
 // first; a last line says what the best of each dispatch come to.
-// CHECK: give_advice.mlir:[[#@LINE+2]]:3: remark: [xpu-shark.tiling] matmul 33x33x90000 f32 on mi300x takes {{.*}}; split the reduction of 90000 into {{[0-9]+}} parts instead of {{[0-9]+}} tiles on 304 cores: {{[0-9.]+}}x ({{[0-9.]+}} to {{[0-9.]+}}), saves {{.*}} % of gram
+// CHECK: give_advice.mlir:[[#@LINE+2]]:3: remark: [xpu-shark.tiling] matmul 33x33x90000 f32 on mi300x takes {{.*}}; split the reduction of 90000 into {{[0-9]+}} parts {{.*}}instead of {{[0-9]+}} tiles on 304 cores: {{[0-9.]+}}x ({{[0-9.]+}} to {{[0-9.]+}}), saves {{.*}} % of gram
 // CHECK: remark: [xpu-shark.summary] gram on mi300x: {{[0-9]+}} suggestion{{s?}} and {{[0-9]+}} that depend on uncertain constants; the best of each dispatch together save
   func.func @gram(%a: tensor<90000x33xf32>, %b: tensor<90000x33xf32>) -> tensor<33x33xf32> {
     %zero = arith.constant 0.0 : f32

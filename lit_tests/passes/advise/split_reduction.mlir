@@ -1,7 +1,7 @@
 // RUN: xpu-shark-opt %s --passes=xpu-give-advice --xpu-target=mi300x --no-print 2>&1 | FileCheck %s --implicit-check-not="split the reduction"
 
 // One tile, a long reduction, 304 cores: cut it.
-// CHECK: matmul 16x16x65536 f32 {{.*}} split the reduction of 65536 into 256 parts instead of 1 tiles on 304 cores
+// CHECK-DAG: matmul 16x16x65536 f32 {{.*}} split the reduction of 65536 into 256 parts (--iree-dispatch-creation-split-matmul-reduction=256) instead of 1 tiles on 304 cores
 func.func @long(%a: tensor<16x65536xf32>, %b: tensor<65536x16xf32>) -> tensor<16x16xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<16x16xf32>
@@ -26,4 +26,21 @@ func.func @short(%a: tensor<16x128xf32>, %b: tensor<128x16xf32>) -> tensor<16x16
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x16xf32>) -> tensor<16x16xf32>
   %0 = linalg.matmul ins(%a, %b : tensor<16x128xf32>, tensor<128x16xf32>) outs(%init : tensor<16x16xf32>) -> tensor<16x16xf32>
   return %0 : tensor<16x16xf32>
+}
+
+// What comes behind the product goes on behind the pass that adds the parts up.
+// CHECK-DAG: matmul 33x33x90000 f32 {{.*}} split the reduction of 90000 into 100 parts {{.*}} instead of 3 tiles on 304 cores
+func.func @epilogue(%a: tensor<33x90000xf32>, %b: tensor<90000x33xf32>, %row: tensor<33xf32>) -> tensor<33x33xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<33x33xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<33x33xf32>) -> tensor<33x33xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<33x90000xf32>, tensor<90000x33xf32>) outs(%init : tensor<33x33xf32>) -> tensor<33x33xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%0, %row : tensor<33x33xf32>, tensor<33xf32>) outs(%empty : tensor<33x33xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %sum = arith.addf %x, %y : f32
+    %cut = arith.maximumf %sum, %zero : f32
+    linalg.yield %cut : f32
+  } -> tensor<33x33xf32>
+  return %1 : tensor<33x33xf32>
 }

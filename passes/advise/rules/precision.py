@@ -1,10 +1,11 @@
 """precision: a narrower type would be faster, its conversions included.
 
 What it checks: it simulates a product of f32 operands with these in bf16, of bf16 or f16 operands
-in f8, as far as the target's matrix unit takes the type or one that holds it, with the conversion
-of every operand element that a tile takes as work of its own on the vector unit. A product at its
-bound is looked at too: its bytes, or its f32 multiply-adds, are what a narrower type makes less
-of. One of 16 bits that keeps the matrix unit busy all the time passes as it is.
+in f8, where the target's matrix unit takes the type, or one that holds it and bytes are the
+limit, with the conversion of every operand element that a tile takes as work of its own on the
+vector unit. A product at its bound is looked at too: its bytes, or its f32 multiply-adds, are
+what a narrower type makes less of. One of 16 bits that keeps the matrix unit busy all the time
+passes as it is.
 Why it matters: half the bytes, and a faster rate where the unit has one for the type. Where the
 conversions take longer than the bytes save there is no advice: the simulation says so.
 Example: a product of f32 operands on a unit that runs bf16 at four times the rate; one row times
@@ -52,6 +53,8 @@ def propose(case: Case) -> Iterator[Proposal]:
         if found is None or _at_its_best(case, dims.lhs_element):
             continue
         narrow, element = found
+        if element != narrow and _limit(case) != case.target.memory[0].name:
+            continue
         widened = f"multiplied as {element}, " if element != narrow else ""
         kernel = narrowed(case.kernel, dims.lhs_element, narrow)
         yield Proposal(
@@ -103,9 +106,13 @@ def _narrow_nest(nest: BoundNest, wide: str, narrow: str) -> BoundNest:
 def _at_its_best(case: Case, wide: str) -> bool:
     """Whether 16-bit products keep the matrix unit as busy as can be: as fast as this arithmetic
     is, and a type with other results is no way to use the chip better."""
+    return bits(wide) <= 16 and _limit(case) == "matrix" and not above_bound_ps(case.run)
+
+
+def _limit(case: Case) -> str:
+    """What needs longest, whatever the schedule."""
     least = case.run.bounds.least_ps
-    limit = max(least, key=lambda name: least[name])
-    return bits(wide) <= 16 and limit == "matrix" and not above_bound_ps(case.run)
+    return max(least, key=lambda name: least[name])
 
 
 def _narrower(target: Target, wide: str) -> tuple[str, str] | None:
