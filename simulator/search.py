@@ -5,7 +5,7 @@ first. The programs of those at the front give a bound (`busy.py`): how long som
 least, or some buffers go round. They run in the order of their bounds, now and then the one where
 bound and estimate together are least; of those with the same bound and estimate only one. One
 whose bound is no less than the time of a tiling already simulated cannot win and is not run. The
-last simulations go to neighbours of the best.
+last simulations go to neighbours of the best. A small space is run whole.
 """
 
 from __future__ import annotations
@@ -32,19 +32,20 @@ REFINED = 3  # one simulation in this many is kept for neighbours of the best
 AT_BOUND = 1.01  # times the bound: what is this close is not searched for better
 LOWERED = 8  # programs that are bounded for one that is run
 BY_BOUND = 1  # of them in the order of bounds for one in the order of bound and estimate together
-LEAST = 3  # simulations of a search, where no tiling at hand is at its bound
-RANKED = 20  # tilings estimated that fit, at least, for one that is run: a small space needs few
+SMALL = 60  # tilings: a space of no more is simulated whole, but for what a bound rules out
+RANKED = 22  # tilings estimated that fit, at least, for one that is run: a small space needs few
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """At most `estimated` tilings are ranked, and at most `simulated` of them run."""
+    """At most `estimated` tilings are ranked, and `least` to `simulated` of them run."""
 
     estimated: int
+    least: int
     simulated: int
 
 
-QUICK = Effort(estimated=60, simulated=4)
-THOROUGH = Effort(estimated=1200, simulated=48)
+QUICK = Effort(estimated=100, least=8, simulated=8)
+THOROUGH = Effort(estimated=1200, least=3, simulated=48)
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -94,6 +95,7 @@ class _Search:
         self.found: list[Candidate] = []
         self.bounds: dict[Tiling, int] = {}
         self.left: list[Tiling] = []  # bounded and not run yet
+        self.complete = False  # whether every tiling has been ranked
 
     def run(self, seeds: Iterable[Tiling]) -> list[Candidate]:
         seeds = list(seeds)
@@ -104,7 +106,10 @@ class _Search:
         self.tried.update(map(self.lattice.canonical, seeds))
         ranked = self._ranked(seeds)
         fitting = sum(score.fits for score in self.scores.values())
-        most = min(self.effort.simulated, max(LEAST, fitting // RANKED))
+        if self.complete and fitting <= SMALL:
+            self._simulate_all()
+            return sorted(self.found, key=self._rank)
+        most = min(self.effort.simulated, max(self.effort.least, fitting // RANKED))
         kept = most // REFINED
         self._try(islice(ranked, LOWERED * most), most - kept)
         for _ in range(kept):
@@ -126,6 +131,7 @@ class _Search:
         while queue and len(self.scores) < self.effort.estimated:
             *_, tiling = heappop(queue)
             self._reach(self.lattice.neighbours(tiling), queue)
+        self.complete = not queue
         ranked = sorted(self.scores.items(), key=lambda item: item[1].time_ps)
         alike: dict[object, Tiling] = {}
         for tiling, score in ranked:
@@ -139,6 +145,17 @@ class _Search:
                 score = self._score(tiling)
                 key = score.time_ps if score.fits else score.used
                 heappush(queue, (not score.fits, key, len(self.scores), tiling))
+
+    def _simulate_all(self) -> None:
+        """Every tiling that has been ranked and may win."""
+        rest = [
+            tiling
+            for tiling, score in self.scores.items()
+            if score.fits and tiling not in self.tried and self.allowed(tiling)
+        ]
+        self.bounds |= {t: least_ps(lower(self.kernel, t, self.target)) for t in rest}
+        rest.sort(key=lambda tiling: self.bounds[tiling])
+        self._run(rest, len(self.found) + len(rest))
 
     def _try(self, tilings: Iterable[Tiling], most: int) -> None:
         """Simulate the most promising of `tilings` until `most` have been simulated in all."""

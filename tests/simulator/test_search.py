@@ -16,7 +16,7 @@ from xpu_shark.simulator.bind import bind
 from xpu_shark.simulator.estimate import estimate
 from xpu_shark.simulator.lattice import Lattice, sizes
 from xpu_shark.simulator.plan import Tiling
-from xpu_shark.simulator.search import THOROUGH, search
+from xpu_shark.simulator.search import QUICK, THOROUGH, Effort, search
 from xpu_shark.simulator.simulate import run_bound
 from xpu_shark.simulator.target import load
 
@@ -57,6 +57,24 @@ def test_search_finds_the_best_of_a_space_tried_one_by_one() -> None:
     least = min(run_bound(kernel, tiling, TINY).time_ps for tiling in fitting)
     assert found[0].run.time_ps <= 1.01 * least
     assert len(found) <= THOROUGH.simulated < len(fitting) / 10
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "extent"),
+    [("tpu_v6e", "exp", 1000003), ("tpu_v6e", "erf", 5000000), ("h100", "divide", 1 << 20)],
+)
+@pytest.mark.parametrize("effort", [QUICK, THOROUGH])
+def test_a_small_space_is_searched_whole(
+    target: str, kind: str, extent: int, effort: Effort
+) -> None:
+    kernel, machine = bind(elementwise(extent, kind=kind, element="i8"), {}), load(target)
+    every = [Tiling((size,), (0,)) for size in Lattice(kernel, machine).sizes[0]]
+    found = search(kernel, machine, tilings.choose(kernel, machine, "default"), effort=effort)
+    assert found[0].run.time_ps == min(
+        run_bound(kernel, tiling, machine).time_ps
+        for tiling in every
+        if estimate(kernel, tiling, machine).fits
+    )
 
 
 def test_a_start_that_overflows_the_memory_does_not_win() -> None:
