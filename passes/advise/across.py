@@ -13,6 +13,7 @@ from xpu_shark.passes.advise.rules import (
     gather_chain,
     multi_use,
     oversized_transient,
+    short_dispatches,
     sibling_fusion,
     standalone_conversion,
 )
@@ -44,7 +45,7 @@ class AcrossRule:
 
 _MODULES: tuple[ModuleType, ...] = (
     *(sibling_fusion, multi_use, oversized_transient, gather_chain),
-    standalone_conversion,
+    *(standalone_conversion, short_dispatches),
 )
 ACROSS_RULES: tuple[AcrossRule, ...] = tuple(
     AcrossRule(module.NAME, module.CATEGORY, module.__doc__ or "", module.propose)
@@ -63,8 +64,15 @@ def findings(report: Report, analysis: Analysis, least_share: float) -> list[Fin
             continue
         flow = dataflow(source, own, analysis)
         for rule in ACROSS_RULES:
-            found += _Search(flow, function, analysis, least_share).of(rule)
+            more = list(_Search(flow, function, analysis, least_share).of(rule))
+            found += [each for each in more if not any(_same(other, each) for other in found)]
     return found
+
+
+def _same(other: Finding, finding: Finding) -> bool:
+    """Whether a rule ahead, which names the cause, gains as much on the same dispatches."""
+    names = [(each.function, {each.dispatch, *each.others}) for each in (other, finding)]
+    return names[0] == names[1] and finding.saved_ps < MIN_GAIN * other.saved_ps
 
 
 def uncovered(found: Sequence[Finding], compiled: Sequence[Finding]) -> list[Finding]:

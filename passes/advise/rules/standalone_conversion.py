@@ -22,6 +22,7 @@ import msgspec
 
 from xpu_shark.passes.advise.dataflow import Change, Dataflow, Place
 from xpu_shark.passes.advise.on_the_fly import on_the_fly
+from xpu_shark.passes.advise.rules.standalone_copy import only_moves
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.element_type import bits
 from xpu_shark.simulator.target import Target
@@ -64,11 +65,11 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
 
 def _readers(flow: Dataflow, place: Place) -> dict[int, tuple[BoundKernel, list[int]]]:
     """The kernel of each step that reads a result, and which of its tensors that is. None where
-    somebody else sees it, or where another step has to run in between."""
+    somebody else sees it, where a copy does, or where another step has to run in between."""
     found: dict[int, tuple[BoundKernel, list[int]]] = {}
     for step, tensor in flow.readers.get(place, ()):
         kernel = flow.steps[step].kernel
-        if kernel is None or not flow.convex((place[0], step)):
+        if kernel is None or only_moves(kernel) or not flow.convex((place[0], step)):
             return {}
         found.setdefault(step, (kernel, []))[1].append(tensor)
     return found if flow.private(place) and len(found) <= MOST_READERS else {}
