@@ -53,12 +53,13 @@ def product(
     *,
     element: str = "f32",
     accumulator: str = "",
+    step: int = 8,
     threads: int = 1,
 ) -> Kernel:
-    """An m x k by k x n matrix product in register tiles of `tile`, workgroups of `block`."""
+    """An m x k by k x n matrix product in register tiles of `tile`, workgroups of `block`, `step`
+    terms of each sum at a time."""
     m, n, k = size
     into = accumulator or element
-    step = 8
     config = tiles((*block, 0), (*tile, 0), (0, 0, step), cache=True)
     zero = "0" if into.startswith("i") else "0.0"
     text = f"""func.func @{name}(%a: tensor<{m}x{k}x{element}>, %b: tensor<{k}x{n}x{element}>)

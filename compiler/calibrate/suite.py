@@ -37,7 +37,7 @@ SHORT_ROWS: Final = (128, 128)
 WAKE: Final = (8, 4096)  # rows and columns of a workgroup, about 10 us of one core
 WAKE_BLOCKS: Final = 7  # workgroups a core: too few for IREE to hand out several at a time
 LINE_ROWS: Final = 32  # of a product, two at a time: little arithmetic for each line
-BEYOND: Final = 4  # times what a cache keeps of a column: the rest comes from the next one
+BEYOND: Final = 3  # times what a cache keeps of a column: the rest comes from the next one
 NARROW: Final = ("bf16", "f16")
 SORTED: Final = 256
 
@@ -62,8 +62,9 @@ FUNCTIONS: Final = {
     "round": "math.roundeven %x : f32",
 }
 # Products by the type that they are stored in: accumulator, and how many vectors of 32 bits the
-# columns of the register tile take.
-PRODUCTS: Final = {"bf16": ("bf16", 2), "f16": ("f16", 2), "i8": ("i32", 1)}
+# columns of the register tile take. Tiles are those that IREE chooses: as many terms of each sum at
+# a time as there are lanes.
+PRODUCTS: Final = {"bf16": ("bf16", 2), "f16": ("f16", 2), "i8": ("i32", 2)}
 
 
 def suite(machine: Machine) -> list[Kernel]:
@@ -95,9 +96,16 @@ def _products(machine: Machine) -> list[Kernel]:
         product("product_spills", size, (8, 4 * lanes), threads=0),
     ]
     for element, (into, wide) in PRODUCTS.items():
-        tile = (8, wide * lanes)
-        name = f"product_{element}"
-        found.append(product(name, size, tile, element=element, accumulator=into, threads=0))
+        kernel = product(
+            f"product_{element}",
+            size,
+            (8, wide * lanes),
+            element=element,
+            accumulator=into,
+            step=lanes,
+            threads=0,
+        )
+        found.append(kernel)
     tile = (8, lanes)
     found.append(product("product_edge", (EDGE_ROWS, BLOCK + lanes // 2, BLOCK), tile))
     found.append(product("product_block", (EDGE_ROWS, BLOCK, BLOCK), tile))
