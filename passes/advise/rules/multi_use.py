@@ -2,7 +2,7 @@
 
 What it checks: whether a dispatch whose result two or more others read is faster as a part of each
 of them. It simulates every reader with the dispatch's work in front of its own and the result kept
-in the core.
+in the core. Sorts, scans and the like are left alone: nothing is fused with them.
 Why it matters: the result is stored once and loaded by each reader, and a launch is paid to make
 it, which may cost more than to compute it again in each. Where all of them are past the ridge of
 every memory level no load is waited for, and nothing is advised.
@@ -29,6 +29,7 @@ from xpu_shark.simulator.target import Target
 NAME = "multi_use"
 CATEGORY = "xpu-shark.fusion"
 LEAST = 2  # readers: with one it is an ordinary fusion
+ALONE = frozenset(("sort", "scan", "topk", "topk_v2", "scatter", "fft"))  # ops of IREE's own
 
 
 def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
@@ -37,7 +38,7 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
         if each.kernel is None or not _small(each.kernel):
             continue
         steps, kernels = into_readers(flow, step)
-        if len(kernels) < LEAST:
+        if len(kernels) < LEAST or any(nest.name in ALONE for k in kernels for nest in k.nests):
             continue
         names = [flow.steps[number].kernel for number in steps[1:]]
         readers = " and ".join(dict.fromkeys(kernel.name for kernel in names if kernel))
