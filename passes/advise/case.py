@@ -17,7 +17,7 @@ from xpu_shark.simulator.simulate import KernelRun, time_ps
 from xpu_shark.simulator.symbolic import Value
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.variation import named_moves, time_after
-from xpu_shark.simulator.workload import Workload, trip_counts
+from xpu_shark.simulator.workload import Kernel, Workload, trip_counts
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Case:
     thorough: bool = True  # whether a search may take its time
     results: int | None = None
     find_near: Callable[[], Neighbours] = lambda: ALONE
+    kernels: tuple[Kernel, ...] = ()  # of the whole program
 
     @cached_property
     def near(self) -> Neighbours:

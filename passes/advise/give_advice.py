@@ -110,10 +110,12 @@ def _findings(case: Case, proposed: list[Trial], function: Function) -> list[Fin
 def _case(dispatch: Dispatch, analysis: Analysis, near: Callable[[], Neighbours]) -> Case:
     assert analysis.workload is not None
     assert dispatch.run is not None
-    kernel = bound(dispatch, analysis.workload, analysis)
+    workload = analysis.workload
+    kernel = bound(dispatch, workload, analysis)
     thorough = analysis.effort == "high"
     results = analysis.results_per_call
-    return Case(dispatch, kernel, dispatch.run, analysis.target, thorough, results, near)
+    target, kernels = analysis.target, workload.kernels
+    return Case(dispatch, kernel, dispatch.run, target, thorough, results, near, kernels)
 
 
 def _finding(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from cases import case
@@ -16,6 +18,7 @@ from xpu_shark.simulator.result import Finding
 from xpu_shark.simulator.target import load
 from xpu_shark.simulator.variation import moved, relaxed
 from xpu_shark.simulator.work import compulsory_bytes, flops
+from xpu_shark.simulator.workload import Kernel
 
 
 def test_a_pinned_tile_that_reloads_operands_is_improved_and_proved() -> None:
@@ -72,6 +75,22 @@ def test_what_follows_a_split_reduction_moves_to_the_pass_that_adds_up() -> None
     proof = prove(long, proposal)
     assert proof is not None
     assert proof.low > 10
+
+
+@pytest.mark.parametrize(
+    ("other", "flag"),
+    [
+        (matmul(512, 512, 512), False),
+        (matmul(512, 512, 500), True),  # no 256 equal parts
+        (elementwise(1024), True),
+    ],
+)
+def test_the_flag_is_given_only_where_it_splits_nothing_else(other: Kernel, flag: bool) -> None:
+    long, beside = matmul(16, 16, 65536), msgspec.structs.replace(other, name="other")
+    [proposal] = split_reduction.propose(replace(case(long, "mi300x"), kernels=(long, beside)))
+    how = "--iree-dispatch-creation-split-matmul-reduction=256"
+    alone = "iree_linalg_ext.split_reduction = [256 : index] on its linalg op"
+    assert f"({how if flag else alone})" in proposal.suggestion
 
 
 def test_parts_are_equal_where_there_are_enough_of_them() -> None:

@@ -1,7 +1,7 @@
 // RUN: xpu-shark-opt %s --passes=xpu-give-advice --xpu-target=mi300x --no-print 2>&1 | FileCheck %s --implicit-check-not="split the reduction"
 
-// One tile, a long reduction, 304 cores: cut it.
-// CHECK-DAG: matmul 16x16x65536 f32 {{.*}} split the reduction of 65536 into 256 parts (--iree-dispatch-creation-split-matmul-reduction=256) instead of 1 tiles on 304 cores
+// One tile, a long reduction, 304 cores: cut it, and it alone: the flag would cut @wide as well.
+// CHECK-DAG: matmul 16x16x65536 f32 {{.*}} split the reduction of 65536 into 256 parts (iree_linalg_ext.split_reduction = [256 : index] on its linalg op) instead of 1 tiles on 304 cores
 func.func @long(%a: tensor<16x65536xf32>, %b: tensor<65536x16xf32>) -> tensor<16x16xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<16x16xf32>

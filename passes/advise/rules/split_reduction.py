@@ -5,9 +5,12 @@ reduction is long; it simulates the reduction cut into parts that run beside eac
 second launch that adds up the parts and does what the dispatch did with the whole result.
 Why it matters: cores without a tile idle, whatever the tile size.
 Example: a 33 x 33 result over a reduction of 900,000 is one tile: one core of 304 works.
-What to do: for a matmul the flag that the remark gives, if the parts are equal; it holds for every
-matmul of the program whose reduction divides by it. For others
-`--iree-dispatch-creation-enable-split-reduction`, or split-K in the library.
+What to do: `iree_linalg_ext.split_reduction`, as the remark gives it, in the attributes of the op
+that reduces: IREE then splits that op alone. It goes on an op of linalg; others become one in what
+`iree-compile --compile-to=input` writes and `--compile-from=input` reads. Its list has one size for
+each loop that the op reduces over; the remark gives it for one. A matmul in equal parts may have
+the flag that the remark gives instead: it splits every matmul of the program whose reduction
+divides by it, and is given where there is no other one. In a library: split-K.
 Results change in rounding: the order of additions differs.
 """
 
@@ -25,11 +28,12 @@ from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import Axis, BoundKernel, BoundNest, BoundTensor
 from xpu_shark.simulator.simulate import KernelRun
 from xpu_shark.simulator.target import Target
-from xpu_shark.simulator.workload import Access, Contraction, Index, Work
+from xpu_shark.simulator.workload import Access, Contraction, Index, Kernel, Nest, Work
 
 NAME = "split_reduction"
 CATEGORY = "xpu-shark.tiling"
 FLAG = "--iree-dispatch-creation-split-matmul-reduction"
+ATTRIBUTE = "iree_linalg_ext.split_reduction"
 LEAST_PART = 256  # iterations of the reduction that one core keeps at least
 
 
@@ -53,10 +57,10 @@ def propose(case: Case) -> Iterator[Proposal]:
     if parts < 2:
         return
     launches = split_kernel(kernel, -longest, parts)
-    flag = f" ({FLAG}={parts})" if _is_matmul(nest) and not extent % parts else ""
+    how = _how(case, nest, extent, parts)
     yield Proposal(
         condition=f"{tiles} tiles on {cores} cores",
-        suggestion=f"split the reduction of {extent} into {parts} parts{flag}",
+        suggestion=f"split the reduction of {extent} into {parts} parts{how}",
         launches=tuple((k, tilings.choose(k, case.target, "default")) for k in launches),
         confidence="medium",
     )
@@ -80,7 +84,32 @@ def _parts(extent: int, most: int) -> int:
     return even if 2 * even > most else most
 
 
-def _is_matmul(nest: BoundNest) -> bool:
+def _how(case: Case, nest: BoundNest, extent: int, parts: int) -> str:
+    """What makes IREE split this reduction and no other one; empty where nothing does."""
+    others = [kernel for kernel in case.kernels if kernel.name != case.kernel.name]
+    if _is_matmul(nest) and not extent % parts:
+        if not any(_may_split(kernel, parts) for kernel in others):
+            return f" ({FLAG}={parts})"
+    if sum(not free for free in nest.parallel) > 1 or len(nest.writes) > 1:
+        return ""
+    # IREE makes one loop of several that a reduction has; those of a product stay as they are.
+    one = "" if nest.contraction else ", if that reduces over one loop"
+    return f" ({ATTRIBUTE} = [{-(-extent // parts)} : index] on its linalg op{one})"
+
+
+def _may_split(kernel: Kernel, parts: int) -> bool:
+    """Whether the flag splits, or may split, an op of another kernel."""
+    if kernel.state == "unmodelled":
+        return True
+    depths = (
+        nest.dims[nest.contraction.k[0]].extent
+        for nest in kernel.nests
+        if nest.contraction is not None and _is_matmul(nest)
+    )
+    return any(not isinstance(depth, int) or not depth % parts for depth in depths)
+
+
+def _is_matmul(nest: BoundNest | Nest) -> bool:
     """Rows times columns and nothing else: what the flag splits."""
     dims = nest.contraction
     if dims is None or any(work.kind != "madd" for work in nest.work):
