@@ -10,6 +10,7 @@ from functools import cached_property
 import msgspec
 
 from xpu_shark.passes.advise.case import Case
+from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundNest
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.workload import Contraction
@@ -20,8 +21,9 @@ _LEVEL = re.compile(r"\b(\w+) = \[([\d, ]+)\]")
 @dataclass(frozen=True)
 class Op:
     """One entry a loop: `extents`, whether it is `free` (no reduction), the kernel's axis, and
-    the tile in use. `around` are the axes of parallel loops around the op, of which every turn is
-    a workgroup's own. `products` are in the op's loops, `elements` the types of its operands."""
+    `now`, the tile that the config says. `around` are the axes of parallel loops around the op, of
+    which every turn is a workgroup's own. `products` are in the op's loops, `elements` the types
+    of its operands."""
 
     config: str
     extents: tuple[int, ...]
@@ -71,12 +73,13 @@ def main_op(case: Case) -> Op | None:
     if sorted(loops) != list(range(len(loops))):
         return None
     axes = tuple(loops[loop][0] for loop in range(len(loops)))
+    own = tilings.choose(case.kernel, case.target, "ir")
     return Op(
         config=main.config,
         extents=tuple(loops[loop][1] for loop in range(len(loops))),
         free=tuple(case.kernel.axes[axis].parallel for axis in axes),
         axes=axes,
-        now=tuple(case.run.plan.tile[axis] for axis in axes),
+        now=tuple(own.tile[axis] for axis in axes),
         around=tuple(around),
         products=tuple(_product(nest) for nest in parts if nest.contraction is not None),
         elements=_elements(case, parts),
