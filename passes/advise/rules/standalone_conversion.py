@@ -3,7 +3,8 @@
 What it checks: whether a dispatch does nothing but convert an operand, with the scale and the zero
 point of a dequantisation at most, and hands the result to others through memory. It simulates the
 conversion inside each reader, as vector work of its own ahead of the reader's, on the bytes as
-they are stored; and, where a wide operand comes from outside, the readers with it stored narrow.
+they are stored; and, where a wide operand comes from outside, the readers with it stored narrow,
+or as they use it where they would convert it at every multiply-add.
 Why it matters: narrow bytes are loaded, wide ones stored and loaded again. That takes longer than
 a product with few rows, and the bytes that narrow storage saves are moved after all.
 Example: 4-bit weights that are widened to 64 MiB of f32 ahead of a product with one row.
@@ -24,7 +25,8 @@ from xpu_shark.passes.advise.dataflow import Change, Dataflow, Place
 from xpu_shark.passes.advise.on_the_fly import on_the_fly
 from xpu_shark.passes.advise.rules.standalone_copy import only_moves
 from xpu_shark.simulator.bind import BoundKernel
-from xpu_shark.simulator.element_type import bits
+from xpu_shark.simulator.element_type import bits, is_float
+from xpu_shark.simulator.nest_cost import matrix_element
 from xpu_shark.simulator.target import Target
 
 NAME = "standalone_conversion"
@@ -57,7 +59,9 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
             )
             kernels = tuple(kernel for kernel in fused if kernel)
             yield Change(steps, kernels, condition, suggestion)
-        if bits(used) < bits(stored) and _from_outside(flow, number):
+        narrows = is_float(stored) and is_float(used) and bits(used) < bits(stored)
+        again = any(_on_vector(kernel, target) for kernel, _ in readers.values())
+        if (narrows or again) and _from_outside(flow, number):
             suggestion = f"stored as {used}, the type in which {names} read{_s(len(readers))} it"
             kernels = tuple(_loading(kernel, passed) for kernel, passed in readers.values())
             yield Change(steps, kernels, condition, suggestion)
@@ -102,6 +106,12 @@ def _s(readers: int) -> str:
 def _names(flow: Dataflow, steps: Sequence[int]) -> list[str]:
     found = [flow.steps[step].dispatch for step in steps]
     return list(dict.fromkeys(dispatch.name for dispatch in found if dispatch))
+
+
+def _on_vector(kernel: BoundKernel, target: Target) -> bool:
+    """Whether it has a product that no matrix unit takes: that converts at every multiply-add."""
+    products = [nest.contraction for nest in kernel.nests if nest.contraction is not None]
+    return any(matrix_element(target, each) is None for each in products)
 
 
 def _from_outside(flow: Dataflow, number: int) -> bool:
