@@ -13,6 +13,7 @@ from xpu_shark.passes.advise.rules import (
     gather_chain,
     multi_use,
     oversized_transient,
+    producer_fusion,
     short_dispatches,
     sibling_fusion,
     standalone_conversion,
@@ -44,8 +45,8 @@ class AcrossRule:
 
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(sibling_fusion, multi_use, oversized_transient, gather_chain),
-    *(standalone_conversion, short_dispatches),
+    *(standalone_conversion, sibling_fusion, multi_use, oversized_transient, gather_chain),
+    *(producer_fusion, short_dispatches),
 )
 ACROSS_RULES: tuple[AcrossRule, ...] = tuple(
     AcrossRule(module.NAME, module.CATEGORY, module.__doc__ or "", module.propose)

@@ -15,14 +15,14 @@ MOST_READERS = 4  # what is done again in each of more is no small thing
 
 def into_readers(flow: Dataflow, step: int) -> tuple[tuple[int, ...], tuple[BoundKernel, ...]]:
     """The steps that become fewer, and the kernel of each reader with the dispatch's work inside
-    and its results in the core. Both empty where somebody else sees a result, or where another
-    step has to run in between."""
+    and its results in the core. Both empty where somebody else sees a result. Whatever waits for
+    the step is a reader, so none has to run in between."""
     kernel = flow.steps[step].kernel
     made = [] if kernel is None else _made(step, kernel)
     if kernel is None or not made or not all(map(flow.private, made)):
         return (), ()
     readers = sorted({reader for place in made for reader, _ in flow.readers.get(place, ())})
-    if not 0 < len(readers) <= MOST_READERS or not all(flow.convex((step, r)) for r in readers):
+    if not 0 < len(readers) <= MOST_READERS:
         return (), ()
     fused = []
     for reader in readers:

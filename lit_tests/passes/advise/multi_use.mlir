@@ -39,3 +39,27 @@ func.func @product(%x: tensor<256x512xf32>, %w: tensor<512x256xf32>) -> (tensor<
   %1 = linalg.reduce { arith.maximumf } ins(%p : tensor<256x256xf32>) outs(%f : tensor<256xf32>) dimensions = [1]
   return %0, %1 : tensor<256xf32>, tensor<256xf32>
 }
+
+// The second reader needs what the first one makes: each has the exponentials for itself.
+// CHECK: on mi300x {{.*}} its work in each of its readers instead of chained_dispatch_0_{{.*}} in a dispatch of its own, whose result 2 launches read
+func.func @chained(%x: tensor<2048x8192xf32>) -> tensor<2048x8192xf32> {
+  %0 = math.exp %x : tensor<2048x8192xf32>
+  %shown = util.optimization_barrier %0 : tensor<2048x8192xf32>
+  %zero = arith.constant 0.0 : f32
+  %row = tensor.empty() : tensor<2048xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%row : tensor<2048xf32>) -> tensor<2048xf32>
+  %1 = linalg.reduce ins(%shown : tensor<2048x8192xf32>) outs(%init : tensor<2048xf32>) dimensions = [1]
+    (%a: f32, %out: f32) {
+      %3 = arith.addf %a, %out : f32
+      linalg.yield %3 : f32
+    }
+  %sums = util.optimization_barrier %1 : tensor<2048xf32>
+  %empty = tensor.empty() : tensor<2048x8192xf32>
+  %2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%shown, %sums : tensor<2048x8192xf32>, tensor<2048xf32>) outs(%empty : tensor<2048x8192xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %3 = arith.divf %a, %b : f32
+    linalg.yield %3 : f32
+  } -> tensor<2048x8192xf32>
+  return %2 : tensor<2048x8192xf32>
+}
