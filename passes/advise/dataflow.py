@@ -115,11 +115,12 @@ class Dataflow:
         return found
 
     def together(self) -> Iterator[list[Place]]:
-        """Launches of one straight piece that read the same data, two or more."""
+        """Launches of one straight piece on one device that read the same data, two or more."""
         found: dict[object, list[Place]] = {}
         for each in self.readings:
-            touch, block = each.touch, self.steps[each.place[0]].block
-            key = (block, touch.buffer, touch.start, touch.end, each.version)
+            touch, step = each.touch, self.steps[each.place[0]]
+            place = (step.block, step.command.device)
+            key = (*place, touch.buffer, touch.start, touch.end, each.version)
             found.setdefault(key, []).append(each.place)
         yield from (each for each in found.values() if len(each) > 1)
 
@@ -133,8 +134,8 @@ class Dataflow:
         )
 
     def private(self, place: Place) -> bool:
-        """Whether nobody but its known readers sees what a launch makes: then it need not be in
-        memory. In a loop the next turn might."""
+        """Whether nobody but its known readers, on the same device, sees what a launch makes: then
+        it need not be in memory. In a loop the next turn might."""
         number, tensor = place
         step = self.steps[number]
         made = [t for t in step.touches if t.written and t.tensor == tensor]
@@ -143,7 +144,11 @@ class Dataflow:
             and made[0].transient
             and not step.block
             and number not in self.unclear
-            and all(not self.steps[reader].block for reader, _ in self.readers.get(place, ()))
+            and all(
+                not self.steps[reader].block
+                and self.steps[reader].command.device == step.command.device
+                for reader, _ in self.readers.get(place, ())
+            )
         )
 
 

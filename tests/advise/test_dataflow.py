@@ -94,3 +94,11 @@ def test_a_result_that_is_read_in_part_or_by_the_next_turn_is_not_private() -> N
     assert not flow(product(W0, TEMP), exp(TEMP, OUT), part).private((0, 2))
     turns = Repeat(trips=2, body=(product(W0, TEMP), exp(TEMP, OUT)))
     assert not flow(turns).private((0, 2))
+
+
+def test_launches_on_different_devices_are_never_one() -> None:
+    other = msgspec.structs.replace(product(W1, OTHER), device="two")
+    found = flow(product(W0, OUT), other)
+    assert list(found.together()) == []
+    reader = msgspec.structs.replace(exp(TEMP, OUT), device="two")
+    assert not flow(product(W0, TEMP), reader).private((0, 2))
