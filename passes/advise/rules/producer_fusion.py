@@ -1,9 +1,9 @@
 """producer_fusion: a dispatch whose result only one other reads is not one with it.
 
 What it checks: whether a dispatch and the only one that reads its result are faster as one. It
-simulates both loops in one kernel, with the result between them in the core. Not where both are
-products, nor where a product reads what others compute: that would be computed again for every
-tile of the product's columns.
+simulates both loops in one kernel, with the result between them in the core. Of products only what
+follows them element by element is looked at: what a product reads would be computed again for
+every tile of its columns. Sorts, scans and other ops that no compiler fuses are left alone.
 Why it matters: the result is stored and loaded again, and a launch is paid, for nothing. Where both
 are past the ridge of every memory level no byte is waited for, and nothing is advised.
 Example: exponentials that one dispatch stores and the next one sums up.
@@ -25,6 +25,17 @@ from xpu_shark.simulator.target import Target
 
 NAME = "producer_fusion"
 CATEGORY = "xpu-shark.fusion"
+WHOLE = (
+    "arg_compare",
+    "attention",
+    "fft",
+    "scan",
+    "scatter",
+    "softmax",
+    "sort",
+    "topk",
+    "winograd",
+)
 
 
 def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
@@ -36,6 +47,10 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
         reader = flow.steps[steps[-1]].kernel if len(steps) == 2 else None
         if reader is None or only_moves(reader) or _product(reader):
             continue
+        if _product(each.kernel) and not all(all(nest.parallel) for nest in reader.nests):
+            continue
+        if _whole(each.kernel) or _whole(reader):
+            continue
         yield Change(
             steps=steps,
             after=kernels,
@@ -43,6 +58,11 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
             "of its own",
             suggestion="one dispatch for both",
         )
+
+
+def _whole(kernel: BoundKernel) -> bool:
+    """Whether some op of it is one that compilers neither take apart nor fuse."""
+    return any(nest.name.rpartition("linalg_ext.")[2].startswith(WHOLE) for nest in kernel.nests)
 
 
 def _product(kernel: BoundKernel) -> bool:
