@@ -35,6 +35,8 @@ PROGRAM_NAMES = (
     "conv/jax__vit_patch_embed",
     "llm/jax__gpt2_small_block_prefill_s128",
     "quantised/jax__i8_dynamic_quant_matmul_128x512x512",
+    "quantised/jax__i4_weight_dequant_gemv_1x1024x1024",
+    "softmax_norm/jax__layernorm_vjp_b8_s128_d768",
 )
 ATTENTION = """
 func.func @attention(%q: tensor<12x512x64xf16>, %k: tensor<12x512x64xf16>,
