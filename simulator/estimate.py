@@ -109,13 +109,15 @@ def _traffic(
 
 
 class Operand(msgspec.Struct):
-    """What one use of a tensor by nest `nest` moves: tiles of `bytes` on the main memory's wires,
-    `turns` of them for each core's tile, `times` in all from main memory."""
+    """What one use of a tensor by nest `nest` moves: tiles of `bytes` on the main memory's wires
+    for `own` bytes of the tensor, `turns` of them for each core's tile, `times` in all from main
+    memory."""
 
     nest: int
     access: Access
     written: bool
     bytes: int
+    own: int
     turns: int
     times: int
 
@@ -153,7 +155,8 @@ def operands(
                 fresh = lattice.shared(axes, residency.cached(number, access))
                 fresh *= residency.missed(number, access)
                 times = -(-times * fresh.numerator // fresh.denominator)
-            yield Operand(number, access, written, moved(target.memory[0], part), turns, times)
+            wired = moved(target.memory[0], part)
+            yield Operand(number, access, written, wired, part.bytes, turns, times)
 
 
 def _nests(parts: tuple[Phase, ...]) -> Iterator[tuple[Phase, int]]:

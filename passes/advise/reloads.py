@@ -15,14 +15,28 @@ from xpu_shark.simulator.target import Target
 
 def passes(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, float]:
     """How often each tensor that is read comes from main memory in one launch, by its bytes."""
+    loads = _loads(kernel, tiling, target)
+    return {tensor: own / max(_bytes(kernel, tensor), 1) for tensor, (own, _) in loads.items()}
+
+
+def bursts(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, float]:
+    """Bytes that come from main memory with each byte of a tensor that a tile asks for: 1 where
+    they fill whole bursts."""
+    loads = _loads(kernel, tiling, target)
+    return {tensor: wired / max(own, 1) for tensor, (own, wired) in loads.items()}
+
+
+def _loads(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, tuple[int, int]]:
+    """Bytes of each tensor that all loads of one launch ask for, and that they move for it."""
     parts = phases(kernel, tiling, distributed=target.execution == "waves")
-    moved: dict[int, int] = {}
+    found: dict[int, tuple[int, int]] = {}
     for use in operands(kernel, tiling, target, parts, Residency(kernel, tiling, target, parts)):
         direct = not any(index.indirect for index in use.access.map)
         tensor = use.access.tensor
         if direct and not use.written and kernel.tensors[tensor].is_global:
-            moved[tensor] = moved.get(tensor, 0) + use.bytes * use.times
-    return {tensor: bytes / max(_bytes(kernel, tensor), 1) for tensor, bytes in moved.items()}
+            own, wired = found.get(tensor, (0, 0))
+            found[tensor] = own + use.own * use.times, wired + use.bytes * use.times
+    return found
 
 
 def worst_first(kernel: BoundKernel, times: Mapping[int, float]) -> list[int]:
