@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -20,7 +21,7 @@ from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import settings
 from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator.evaluate import simulate
-from xpu_shark.simulator.result import Dispatch, Finding
+from xpu_shark.simulator.result import Dispatch, Finding, Report
 from xpu_shark.simulator.simulate import time_ps
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.variation import named_moves
@@ -40,7 +41,7 @@ def findings(command: CommandLine, analysis: Analysis) -> list[Finding]:
         return []
     found: list[Finding] = []
     for flags in fusion.FLAGS:
-        if not _may_change(flags, command):
+        if not may_change(flags, command):
             continue
         other = _compiled("workload", command, flags, analysis.target)
         if other is None or other.workload is None:
@@ -48,9 +49,28 @@ def findings(command: CommandLine, analysis: Analysis) -> list[Finding]:
         report = simulate(other.workload, settings(analysis))
         groups = fusion.groups((base, now.sites), (report, other.sites))
         for group in _gaining(groups, analysis):
-            if not any(_covers(finding, group) for finding in found):
-                found.append(_finding(group, flags, (workload, other.workload), analysis))
+            whole = whole_gain(group.function, base, report)
+            if whole >= 1 + LEAST_SHARE and not any(_covers(finding, group) for finding in found):
+                change = Flagged(group, flags, whole)
+                found.append(_finding(change, (workload, other.workload), analysis))
     return found
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """A group, the flags that make it, and how much faster all of its function is with them: a flag
+    cannot be had for one group alone."""
+
+    group: Group
+    flags: tuple[str, ...]
+    whole: float
+
+
+def whole_gain(function: str, base: Report, other: Report) -> float:
+    """The function's time over that with other flags; 0 where one of them is not known."""
+    times = [f.time_ps for report in (base, other) for f in report.functions if f.name == function]
+    before, after = times if len(times) == 2 else (None, None)
+    return before / after if before and after else 0.0
 
 
 def _covers(finding: Finding, group: Group) -> bool:
@@ -84,7 +104,7 @@ def _share(group: Group, analysis: Analysis) -> float:
     """What a group saves of its function's time."""
     assert analysis.report is not None
     function = next(f for f in analysis.report.functions if f.name == group.function)
-    return group.saved_ps / (function.time_ps or 1)
+    return group.saved_ps / function.time_ps if function.time_ps else 0.0
 
 
 def _forms_dispatches(command: CommandLine) -> bool:
@@ -92,7 +112,7 @@ def _forms_dispatches(command: CommandLine) -> bool:
     return PHASES.index(command.compile_from) < PHASES.index("dispatch-creation")
 
 
-def _may_change(flags: Sequence[str], command: CommandLine) -> bool:
+def may_change(flags: Sequence[str], command: CommandLine) -> bool:
     """Whether a flag differs from what the command line and IREE's defaults say already."""
     given = {_name(flag): flag.partition("=")[2] or "true" for flag in command.flags}
     return any(
@@ -123,9 +143,8 @@ def _name(flag: str) -> str:
     return flag.lstrip("-").partition("=")[0]
 
 
-def _finding(
-    group: Group, flags: Sequence[str], workloads: tuple[Workload, Workload], analysis: Analysis
-) -> Finding:
+def _finding(change: Flagged, workloads: tuple[Workload, Workload], analysis: Analysis) -> Finding:
+    group = change.group
     sides = tuple(zip((group.before, group.after), workloads, strict=True))
     ratios = [("", group.speedup)]
     for what, target in named_moves(analysis.target):
@@ -154,7 +173,8 @@ def _finding(
         speedup_high=round(proof.high, 4),
         saved_ps=group.saved_ps,
         share=round(_share(group, analysis), 6),
-        suggestion=f"{' '.join(flags)} makes {group.sites[1]} of them",
+        suggestion=f"{' '.join(change.flags)} makes {group.sites[1]} of them ({group.function} as "
+        f"a whole {change.whole:.2f}x)",
         confidence="high",
         before=before,
         after=proof.after,

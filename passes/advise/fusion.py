@@ -10,8 +10,9 @@ fusion is advised. Fusing may cost parallelism or scratchpad: the simulation say
 there is no advice either.
 Example: a normalisation in three dispatches, each of which reads the row again; query, key and
 value as three products of the same tokens.
-What to do: add the flag that the remark gives. Advice that IREE follows already does not appear:
-the same flag then changes nothing.
+What to do: add the flag that the remark gives. A flag holds for the whole program: the remark says
+what all of the function gains by it, and nothing is said where that is less than 1 %. Advice that
+IREE follows already does not appear: the same flag then changes nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from xpu_shark.simulator.result import Dispatch, Report
 NAME = "fusion"
 CATEGORY = "xpu-shark.fusion"
 # Flags tried, mildest first. A group that a milder flag forms is not reported again.
-FLAGS = (
+FLAGS: tuple[tuple[str, ...], ...] = (
     ("--iree-opt-level=O2",),
     ("--iree-opt-level=O3",),
     ("--iree-dispatch-creation-enable-aggressive-fusion",),

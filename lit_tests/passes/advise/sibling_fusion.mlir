@@ -5,7 +5,7 @@
 // CHECK: one product with the weights side by side (1536 columns), sliced instead of 3 dispatches that read the same 64x1024xbf16, gqa_dispatch_0_matmul_64x1024x1024_bf16xbf16xf32 + 2 of gqa_dispatch_1_matmul_64x256x1024_bf16xbf16xf32
 // IREE's own flag joins key and value alone: both ways are told.
 // HIGH: one product with the weights side by side (1536 columns), sliced instead of 3 dispatches that read the same 64x1024xbf16
-// HIGH: --iree-dispatch-creation-enable-fuse-horizontal-contractions makes 1 of them instead of 2 dispatches of gqa_dispatch_1_matmul_64x256x1024_bf16xbf16xf32
+// HIGH: --iree-dispatch-creation-enable-fuse-horizontal-contractions makes 1 of them ({{[a-z]+}} as a whole 1.{{[0-9]+}}x) instead of 2 dispatches of gqa_dispatch_1_matmul_64x256x1024_bf16xbf16xf32
 func.func @gqa(%x: tensor<64x1024xbf16>, %wq: tensor<1024x1024xbf16>, %wk: tensor<1024x256xbf16>, %wv: tensor<1024x256xbf16>) -> (tensor<64x1024xf32>, tensor<64x256xf32>, tensor<64x256xf32>) {
   %zero = arith.constant 0.0 : f32
   %wide = tensor.empty() : tensor<64x1024xf32>
@@ -21,7 +21,7 @@ func.func @gqa(%x: tensor<64x1024xbf16>, %wq: tensor<1024x1024xbf16>, %wk: tenso
 // Gate and up projection: the activation that reads both is in one of the dispatches, and where
 // IREE's flag joins them its suggestion is the one that is given.
 // CHECK: one dispatch for these 2 products instead of 2 dispatches that read the same 64x512xbf16, mlp_dispatch_0_{{.*}} + mlp_dispatch_1_
-// HIGH: --iree-dispatch-creation-enable-fuse-horizontal-contractions makes 1 of them instead of 2 dispatches, mlp_dispatch_0_{{.*}} -> mlp_dispatch_1_
+// HIGH: --iree-dispatch-creation-enable-fuse-horizontal-contractions makes 1 of them ({{[a-z]+}} as a whole 1.{{[0-9]+}}x) instead of 2 dispatches, mlp_dispatch_0_{{.*}} -> mlp_dispatch_1_
 func.func @mlp(%x: tensor<64x512xbf16>, %wg: tensor<512x2048xbf16>, %wu: tensor<512x2048xbf16>) -> tensor<64x2048xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<64x2048xf32>
