@@ -89,6 +89,8 @@ def uncovered(found: Sequence[Finding], compiled: Sequence[Finding]) -> list[Fin
 
 def _covers(other: Finding, finding: Finding) -> bool:
     wide, names = ({each.dispatch, *each.others} for each in (other, finding))
+    if other.function != finding.function:
+        return False
     return wide == names or (wide > names and finding.saved_ps < MIN_GAIN * other.saved_ps)
 
 
@@ -106,24 +108,26 @@ class _Search:
         alike: dict[object, list[Change]] = {}
         for change in rule.propose(self.flow, target):
             if not all(past_ridge(step.run, target) for step in self._steps(change)):
-                key = (change.suggestion, *(id(step.dispatch) for step in self._steps(change)))
-                alike.setdefault(key, []).append(change)
+                which = tuple(id(step.dispatch) for step in self._steps(change))
+                same = alike.setdefault((change.suggestion, change.after, which), [])
+                if not _touched(same) & set(change.steps):
+                    same.append(change)
         ranked = sorted(
             ((-self._most(same), number, same) for number, same in enumerate(alike.values())),
             key=lambda each: each[:2],
         )
         least = self.least_share * (self.function.time_ps or 0)
-        proved: list[tuple[Finding, tuple[int, ...]]] = []
+        proved: list[tuple[Finding, set[int]]] = []
         for most, _, same in ranked[: MOST_TRIED[self.analysis.effort]]:
             if -most < least:
                 break
             finding = self._proved(rule, same)
             if finding is not None and finding.saved_ps >= least:
-                proved.append((finding, same[0].steps))
+                proved.append((finding, _touched(same)))
         taken: set[int] = set()
         for finding, steps in sorted(proved, key=lambda each: -each[0].saved_ps):
-            if not taken & set(steps):
-                taken |= set(steps)
+            if not taken & steps:
+                taken |= steps
                 yield finding
 
     def _steps(self, change: Change) -> list[Step]:
@@ -185,6 +189,10 @@ class _Search:
             before=tuple(step.run for step in steps),
             after=proof.after,
         )
+
+
+def _touched(changes: Sequence[Change]) -> set[int]:
+    return {step for change in changes for step in change.steps}
 
 
 def _place(dispatch: Dispatch) -> str:
