@@ -90,14 +90,16 @@ class Proposal:
     `confidence` is "high" where the change keeps results bit for bit, "medium" where it reorders
     arithmetic, "low" where it rounds differently, and "hypothetical" where it is the machine that
     would have to be another one: that says what a wait costs and adds to no total.
-    `machine` is how the target then runs; `stands_for` how many launches of the dispatch one run
-    of `launches` replaces; `others` are dispatches that the change takes up besides.
+    A speedup of less than `worth` is not told. `machine` is how the target then runs; `stands_for`
+    how many launches of the dispatch one run of `launches` replaces; `others` are dispatches that
+    the change takes up besides.
     """
 
     condition: str
     suggestion: str
     launches: tuple[tuple[BoundKernel, Tiling], ...]
     confidence: str
+    worth: float = 1.0
     machine: Callable[[Target], Target] = _same
     stands_for: int = 1
     others: tuple[str, ...] = ()

@@ -73,9 +73,14 @@ def _room(case: Case, better: Tiling) -> Iterator[str]:
     now, then = (estimate(case.kernel, t, case.target) for t in (case.run.plan, better))
     if case.run.note.startswith("tile") or not now.fits:
         yield f"cut down from one that {level} does not hold"
-    elif now.used < UNDER_FILLED * now.capacity and now.used < then.used:
+    elif now.used < min(UNDER_FILLED * now.capacity, then.used) and _larger(case, better):
         yield f"{now.used} of {now.capacity} B of {level} filled"
     yield from _turns(case, better)
+
+
+def _larger(case: Case, better: Tiling) -> bool:
+    """Not only more of the same tiles, or of smaller ones, in flight."""
+    return prod(better.tile) > prod(case.run.plan.tile)
 
 
 def _turns(case: Case, better: Tiling) -> Iterator[str]:

@@ -39,7 +39,7 @@ def prove(case: Case, proposal: Proposal, least_ps: int = 0) -> Proof | None:
     after = tuple(run_bound(*launch, machine) for launch in proposal.launches)
     after_ps = sum(run.time_ps for run in after) / proposal.stands_for
     speedup = case.run.time_ps / after_ps
-    if speedup < MIN_GAIN or case.run.time_ps - after_ps < least_ps:
+    if speedup < max(MIN_GAIN, proposal.worth) or case.run.time_ps - after_ps < least_ps:
         return None
     ratios = [("", speedup)]
     for what, target, before_ps in case.moved:

@@ -14,9 +14,16 @@ def sizes(case: Case, tiling: Tiling) -> str:
 
 
 def in_use(case: Case) -> str:
-    """The dispatch's own tile. One that the user fixed is theirs to change: that is said."""
-    whose = "the pinned " if any(nest.pinned for nest in case.kernel.nests) else ""
+    """The dispatch's own tile, and whose it is to change: the user's where they pinned it, that of
+    the compiler or library that programs the chip where it is what that picks."""
+    pinned = any(nest.pinned for nest in case.kernel.nests)
+    whose = "the pinned " if pinned else "the target compiler's " if by_its_compiler(case) else ""
     return f"{whose}tile {sizes(case, case.run.plan)}"
+
+
+def by_its_compiler(case: Case) -> bool:
+    """Whether the tile is what the chip's own compiler or library picks, as its tiler has it."""
+    return case.run.plan.source == "default" and not any(n.pinned for n in case.kernel.nests)
 
 
 def changes_reduction(case: Case, tiling: Tiling) -> bool:

@@ -35,6 +35,20 @@ def test_a_pinned_tile_that_reloads_operands_is_improved_and_proved() -> None:
     assert proof.after[0].bytes["hbm"] < 9 * 16384
 
 
+def test_the_target_compilers_own_tile_is_named_and_left_alone_within_3_percent() -> None:
+    whole = case(matmul(1024, 1024, 1024, element="f16"), "tpu_v6e")
+    [proposal] = tiling.propose(whole)
+    assert proposal.condition.startswith("the target compiler's tile [1024, 1024, 1024], one tile")
+    assert proposal.worth == 1.03
+    proof = prove(whole, proposal)
+    assert proof is not None
+    assert proof.speedup > 1.2
+    assert prove(whole, replace(proposal, worth=proof.speedup + 0.01)) is None
+    [pinned] = tiling.propose(case(matmul(64, 64, 64, tiles=(4, 4, 64)), "tiny"))
+    assert pinned.condition.startswith("the pinned tile [4, 4, 64]")
+    assert pinned.worth == 1
+
+
 def test_a_kernel_at_its_bound_gets_no_tiling_advice() -> None:
     # 8 MiB at 4 bytes a ns, the additions hidden behind them: within 5 % of its bound.
     near = case(elementwise(1 << 20, kind="add"), "tiny")
