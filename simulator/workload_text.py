@@ -61,7 +61,8 @@ def _place(place: Place | None) -> str:
 
 def _nest(nest: Nest) -> Iterator[str]:
     dims = ", ".join(f"{dim.kind} {dim.extent}" for dim in nest.dims)
-    yield f"nest {nest.name} [{dims}]{_suffix(nest.location)}"
+    joint = ", in the loops of the nest before" if nest.joint else ""
+    yield f"nest {nest.name} [{dims}]{joint}{_suffix(nest.location)}"
     if nest.trips != 1:
         yield f"  trips {nest.trips}"
     if nest.points is not None:
