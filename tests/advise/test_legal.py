@@ -115,3 +115,35 @@ def test_tiles_for_the_cpu_backend_compile(
         pinned = iree_compile(path, *CPU, "--compile-to=executable-configurations")
         assert f"lowering_config = {config}" in pinned
         iree_compile(path, *CPU, "--compile-to=executable-targets")
+
+
+def test_the_flag_of_a_split_reduction_forms_the_two_launches_that_were_simulated(
+    tmp_path: Path,
+) -> None:
+    # A row added behind the product: it goes to the launch that adds the 300 parts up.
+    text = module(33, 33, 90_000, "f32").replace(
+        "return %0", "%1 = linalg.generic {ROW}\n  return %1"
+    )
+    shape = "tensor<33x33xf32>"
+    maps = "affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>"
+    row = f"""{{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel"]}}
+      ins(%0, %row : {shape}, tensor<33xf32>) outs(%empty : {shape}) {{
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %sum = arith.addf %x, %y : f32
+    linalg.yield %sum : f32
+  }} -> {shape}"""
+    path = tmp_path / "split.mlir"
+    path.write_text(text.replace("{ROW}", row).replace(") ->", ", %row: tensor<33xf32>) ->", 1))
+    command = [sys.executable, "-m", "xpu_shark.compiler.main", "simulate", str(path), *GFX942]
+    command += ["--xpu-target=mi300x", "--format=jsonl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    flags = re.findall(r"\((--iree-dispatch-creation-split-matmul-reduction=\d+)\)", done.stdout)
+    assert flags == ["--iree-dispatch-creation-split-matmul-reduction=300"]
+    ir = iree_compile(path, *GFX942, flags[0], "--compile-to=flow")
+    names = re.findall(r"flow\.dispatch @\w+::@(\w+)", ir)
+    assert [name.split("_", 3)[3] for name in names] == [
+        "matmul_like_300x33x33x300_f32",
+        "reduction_33x33x300_f32",
+    ]
+    assert "arith.addf" in ir[ir.index("reduction_33x33x300") :]
