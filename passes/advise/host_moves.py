@@ -201,18 +201,17 @@ def _name(steps: Steps, number: int) -> str:
 
 
 def _proved(cases: Sequence[Case], function: Function, analysis: Analysis) -> Iterator[Finding]:
-    """The finding, if it gains: the launches beside the moves with and without these."""
-    target = analysis.target
-    saved = sum(case.saved_ps for case in cases)
-    after = sum(case.step.turns * _alone_ps(case.dispatch) for case in cases)
-    if not after or saved + after < MIN_GAIN * after:
+    """The finding, if it gains: the launch beside the longest move with and without that."""
+    first = max(cases, key=lambda case: case.record.time_ps or 0)
+    after, one = _alone_ps(first.dispatch), first.record.time_ps or 0
+    if not after or one + after < MIN_GAIN * after:
         return
-    ratios = [("", (saved + after) / after)]
-    for what, moved in named_moves(target):
-        gone, left = _moved(cases, analysis, moved)
+    ratios = [("", (one + after) / after)]
+    for what, moved in named_moves(analysis.target):
+        gone, left = _moved(first, analysis, moved)
         ratios.append((what, (gone + left) / max(left, 1)))
     proof = judged((), after, ratios)
-    first = max(cases, key=lambda case: case.record.time_ps or 0)
+    saved = sum(case.saved_ps for case in cases)
     count = sum(case.step.turns for case in cases)
     yield Finding(
         id=f"{NAME}:{function.name}.{_identity(first)}",
@@ -224,8 +223,8 @@ def _proved(cases: Sequence[Case], function: Function, analysis: Analysis) -> It
         location=first.step.command.location,
         state=proof.state,
         condition=f"{first.reason.condition}, {count} in a call",
-        measured=f"{wording.time(saved)} in all, {wording.time(saved + after)} with the launches "
-        "beside it",
+        measured=f"{wording.time(saved)} in all, {wording.time(one + after)} "
+        f"{'each' if len(_kinds(cases)) == 1 else 'the longest'} with the launch beside it",
         speedup=round(proof.speedup, 4),
         speedup_low=round(proof.low, 4),
         speedup_high=round(proof.high, 4),
@@ -245,25 +244,21 @@ def _alone_ps(dispatch: Dispatch) -> int:
     return dispatch.run.time_ps
 
 
-def _moved(cases: Sequence[Case], analysis: Analysis, target: Target) -> tuple[int, int]:
-    """Picoseconds of all moves and of all launches beside them on another target."""
+def _moved(case: Case, analysis: Analysis, target: Target) -> tuple[int, int]:
+    """Picoseconds of a move and of the launch beside it on another target."""
     assert analysis.workload is not None
+    assert isinstance(case.step.command, Move)
+    run = case.dispatch.run
+    assert run is not None
     there = replace(settings(analysis), target=target)
-    moves = {(case.record.kind, case.record.payload_bytes): case for case in cases}
-    launches = {id(case.dispatch): case for case in cases}
-    gone = left = 0
-    for key, case in moves.items():
-        assert isinstance(case.step.command, Move)
-        time = commands.simulate(case.step.command, case.record.payload_bytes, there).time_ps or 0
-        alike = (c for c in cases if (c.record.kind, c.record.payload_bytes) == key)
-        gone += time * sum(each.step.turns for each in alike)
-    for number, case in launches.items():
-        run = case.dispatch.run
-        assert run is not None
-        launch = (bound(case.dispatch, analysis.workload, analysis), run.plan)
-        time = time_after(launch, (analysis.target, run.time_ps), target)
-        left += time * sum(each.step.turns for each in cases if id(each.dispatch) == number)
-    return gone, left
+    gone = commands.simulate(case.step.command, case.record.payload_bytes, there).time_ps or 0
+    launch = (bound(case.dispatch, analysis.workload, analysis), run.plan)
+    return gone, time_after(launch, (analysis.target, run.time_ps), target)
+
+
+def _kinds(cases: Sequence[Case]) -> set[tuple[str, int | None, str]]:
+    """What differs among moves and the launches beside them."""
+    return {(c.record.kind, c.record.payload_bytes, c.dispatch.name) for c in cases}
 
 
 def _size(case: Case) -> str:
