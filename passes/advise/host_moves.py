@@ -57,6 +57,7 @@ class Case:
     record: Command
     reason: Reason
     dispatch: Dispatch
+    tensor: str = ""  # what its bytes are to its partner, where that is known
 
     @property
     def saved_ps(self) -> int:
@@ -107,7 +108,23 @@ def _cases(
         named = [d for d in dispatches if d.name == partner.kernel]
         here = [d for d in named if partner.location in d.locations] or named
         if here:
-            yield Case(step, record, reason, here[0])
+            yield Case(step, record, reason, here[0], _tensor(steps, number, reason.partner))
+
+
+def _tensor(steps: Steps, number: int, partner: int) -> str:
+    """The tensor of the partner's kernel that is what the move reads or writes; empty for none."""
+    command = steps.steps[partner].command
+    assert isinstance(command, Launch)
+    kernel = steps.kernels.get(command.kernel)
+    for touch in steps.steps[partner].touches or ():
+        same = [
+            other for other in steps.steps[number].touches or () if touch.buffer == other.buffer
+        ]
+        if kernel is not None and any(touch.equals(other) for other in same):
+            tensor = kernel.tensors[touch.tensor]
+            if all(isinstance(size, int) for size in tensor.shape):
+                return "x".join(map(str, (*tensor.shape, tensor.element)))
+    return ""
 
 
 def reason_of(steps: Steps, number: int) -> Reason | None:
@@ -147,7 +164,7 @@ def _source(step: Step, kind: str) -> bool:
 
 
 def _read(name: str, reader: int, *, looped: bool) -> Reason:
-    turns = ", or several turns of the loop in one," if looped else ""
+    turns = " (or several turns of the loop in one: one copy for all)" if looped else ""
     return Reason("a copy made for that", f"read in place by {name}{turns}", reader)
 
 
@@ -234,7 +251,7 @@ def _proved(cases: Sequence[Case], function: Function, analysis: Analysis) -> It
         confidence="high" if proof.state == "active" else "low",
         before=(),
         after=(),
-        what=_sizes(cases),
+        what=_sizes(cases) + (f" ({first.tensor})" if first.tensor else ""),
         plans=(tuple(_lines(cases)), tuple(_lines(cases, moves=False))),
     )
 

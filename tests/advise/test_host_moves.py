@@ -53,7 +53,9 @@ def test_what_is_only_read_needs_no_copy() -> None:
     use = launch("use", own("read"))
     assert reasons(copy(given("read"), own("write")), use) == ["read in place by use"]
     looped = Repeat(trips=4, body=(copy(carried(), own("write")), use))
-    assert reasons(looped) == ["read in place by use, or several turns of the loop in one,"]
+    assert reasons(looped) == [
+        "read in place by use (or several turns of the loop in one: one copy for all)"
+    ]
 
 
 def test_a_source_that_changes_before_the_reader_is_copied_for_that() -> None:

@@ -2,7 +2,7 @@
 
 // What one turn of a loop makes is copied for the next one to read: half of the time.
 // CHECK: state on mi300x takes {{.*}} of it is 100 commands of the host (copy)
-// CHECK: copy of 512 B on mi300x takes {{.*}} in all, {{.*}} each with the launch beside it; read in place by state_dispatch_0_{{.*}}, or several turns of the loop in one, instead of a copy made for that, 100 in a call: {{[0-9.]+}}x {{.*}} of state (explain host_moves:state.copy.512.{{.*}})
+// CHECK: copy of 512 B (1x128xf32) on mi300x takes {{.*}} in all, {{.*}} each with the launch beside it; read in place by state_dispatch_0_{{.*}} (or several turns of the loop in one: one copy for all) instead of a copy made for that, 100 in a call: {{[0-9.]+}}x {{.*}} of state (explain host_moves:state.copy.512.{{.*}})
 func.func @state(%x: tensor<1x128xf32>, %w: tensor<128x128xf32>) -> tensor<1x128xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
