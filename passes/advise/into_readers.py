@@ -6,7 +6,7 @@ import msgspec
 
 from xpu_shark.passes.advise.dataflow import Dataflow, Place
 from xpu_shark.passes.advise.joined import joined
-from xpu_shark.passes.advise.on_the_fly import shaped
+from xpu_shark.passes.advise.on_the_fly import same_shape
 from xpu_shark.simulator.bind import BoundKernel
 
 replace = msgspec.structs.replace
@@ -47,9 +47,9 @@ def _fused(
 ) -> BoundKernel | None:
     """One kernel of both; `passed` are pairs of tensors that are one. What else is `made` is for
     another reader, and need not go out here."""
-    shapes = {second.tensors[there].shape for _, there in passed}
-    if len(shapes) == 1 and any(first.tensors[here].shape not in shapes for here, _ in passed):
-        first = (shaped(first, shapes.pop()) if len(first.nests) == 1 else None) or first
+    if len(passed) == 1:
+        ((here, there),) = passed
+        first, second = same_shape(first, here, second, there) or (first, second)
     pairs = [((0, here), (1, there)) for here, there in passed]
     whole = joined((first, second), pairs, [(0, tensor) for tensor in made])
     if whole is None:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from xpu_shark.simulator.bind import Axis, BoundKernel, BoundNest, BoundTensor
+from xpu_shark.passes.advise.split_axis import in_shape, refined
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.workload import Access, Index
 
 replace = msgspec.structs.replace
@@ -16,46 +17,34 @@ def on_the_fly(
     producer: BoundKernel, reader: BoundKernel, results: Sequence[int]
 ) -> BoundKernel | None:
     """`reader` with the work of `producer`, one element-wise nest, in its own nests ahead of
-    theirs; its tensors `results` are what the producer makes. A matrix unit's operands are worked
-    on once an element, whatever types the unit takes. None where a result is picked by index, or
-    where the producer walks nothing in order."""
+    theirs; its tensors `results` are what the producer makes, maybe in another shape. A matrix
+    unit's operands are worked on once an element, whatever types the unit takes. None where a
+    result is picked by index, or where the producer does not walk it in order."""
     kernel: BoundKernel | None = reader
+    made = producer.nests[0].writes[0].tensor
     for result in results:
-        shape = reader.tensors[result].shape
-        same = producer if _result(producer).shape == shape else shaped(producer, shape)
-        kernel = None if same is None or kernel is None else _inside(same, kernel, result)
+        pair = None if kernel is None else same_shape(producer, made, kernel, result)
+        kernel = None if pair is None else _inside(*pair, result)
     return kernel
 
 
-def shaped(kernel: BoundKernel, shape: tuple[int, ...]) -> BoundKernel | None:
-    """An element-wise kernel over arrays of another shape, of as many elements; None where some of
-    its tensors are not walked in the order in which they lie."""
-    (nest,) = kernel.nests
-    straight = _straight(len(nest.extents))
-    for each in (*nest.reads, *nest.writes):
-        tensor = kernel.tensors[each.tensor]
-        if (each.map, tensor.shape, tensor.contiguous) != (straight, nest.extents, 0):
-            return None
-    here = _straight(len(shape))
-    moved = replace(
-        nest,
-        extents=shape,
-        parallel=(True,) * len(shape),
-        axes=tuple(range(len(shape))),
-        reads=tuple(Access(tensor=each.tensor, map=here) for each in nest.reads),
-        writes=tuple(Access(tensor=each.tensor, map=here) for each in nest.writes),
-    )
-    tensors = tuple(replace(tensor, shape=shape) for tensor in kernel.tensors)
-    axes = tuple(Axis(extent, True) for extent in shape)
-    return replace(kernel, tensors=tensors, nests=(moved,), axes=axes)
+def same_shape(
+    producer: BoundKernel, made: int, reader: BoundKernel, read: int
+) -> tuple[BoundKernel, BoundKernel] | None:
+    """Both kernels with the tensor that passes from one to the other in one shape: weights in
+    groups that share a scale are a matrix for the product. None where the shapes do not nest."""
+    shapes = producer.tensors[made].shape, reader.tensors[read].shape
+    if shapes[0] == shapes[1]:
+        return producer, reader
+    factors = refined(*shapes)
+    if factors is None:
+        return None
+    one, other = in_shape(producer, made, factors), in_shape(reader, read, factors)
+    return None if one is None or other is None else (one, other)
 
 
 def _straight(dims: int) -> tuple[Index, ...]:
     return tuple(Index(terms=((dim, 1),)) for dim in range(dims))
-
-
-def _result(kernel: BoundKernel) -> BoundTensor:
-    return kernel.tensors[kernel.nests[0].writes[0].tensor]
 
 
 def _inside(producer: BoundKernel, reader: BoundKernel, result: int) -> BoundKernel | None:

@@ -28,6 +28,17 @@ func.func @dequantised(%x: tensor<64x4096xf32>, %w: tensor<4096x4096xi4>, %s: te
   return %3 : tensor<64x4096xf32>
 }
 
+// Groups of 32 that share a scale, which the product sees as a matrix.
+// CHECK: on tpu_v6e takes {{.*}} together; converted as it is loaded, in grouped_dispatch_1_matmul{{[^ ]*}} (an op that takes i4 {{.*}} of grouped
+func.func @grouped(%x: tensor<8x4096xf32>, %w: tensor<4096x128x32xi4>, %s: tensor<4096x128xf32>) -> tensor<8x4096xf32> {
+  %0 = stablehlo.convert %w : (tensor<4096x128x32xi4>) -> tensor<4096x128x32xf32>
+  %1 = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<4096x128xf32>) -> tensor<4096x128x32xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<4096x128x32xf32>
+  %3 = stablehlo.reshape %2 : (tensor<4096x128x32xf32>) -> tensor<4096x4096xf32>
+  %4 = stablehlo.dot_general %x, %3, contracting_dims = [1] x [1] : (tensor<8x4096xf32>, tensor<4096x4096xf32>) -> tensor<8x4096xf32>
+  return %4 : tensor<8x4096xf32>
+}
+
 // Weights that are stored wide and used narrow, in a region that nothing fuses.
 // CHECK: on tpu_v6e takes {{.*}} together; stored as bf16, the type in which narrowed_dispatch_1_matmul{{[^ ]*}} reads it instead of a dispatch that converts f32 to bf16 for others to read: {{.*}} of narrowed
 func.func @narrowed(%x: tensor<256x2048xbf16>, %w: tensor<2048x2048xf32>) -> tensor<256x2048xf32> {
