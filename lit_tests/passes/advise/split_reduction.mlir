@@ -44,3 +44,29 @@ func.func @epilogue(%a: tensor<33x90000xf32>, %b: tensor<90000x33xf32>, %row: te
   } -> tensor<33x33xf32>
   return %1 : tensor<33x33xf32>
 }
+
+// One op reduces over one loop and nothing is fused into it: it can be split alone.
+// CHECK-DAG: reduce 4000000 f32 {{.*}} into 256 parts (iree_linalg_ext.split_reduction = [15625 : index] on its linalg op, if that reduces over one loop) instead
+func.func @sum(%a: tensor<4000000xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<f32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+  %0 = linalg.reduce { arith.addf } ins(%a : tensor<4000000xf32>) outs(%init : tensor<f32>) dimensions = [0]
+  return %0 : tensor<f32>
+}
+
+// IREE would lose the attribute where it fuses the squares into the sum.
+// CHECK-DAG: reduction 4096000 f32 {{.*}} into {{[0-9]+}} parts instead
+func.func @squares(%a: tensor<4096000xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<f32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%a : tensor<4096000xf32>) outs(%init : tensor<f32>) {
+  ^bb0(%x: f32, %out: f32):
+    %square = arith.mulf %x, %x : f32
+    %sum = arith.addf %square, %out : f32
+    linalg.yield %sum : f32
+  } -> tensor<f32>
+  return %0 : tensor<f32>
+}

@@ -10,7 +10,9 @@ that reduces: IREE then splits that op alone. It goes on an op of linalg; others
 `iree-compile --compile-to=input` writes and `--compile-from=input` reads. Its list has one size for
 each loop that the op reduces over; the remark gives it for one. A matmul in equal parts may have
 the flag that the remark gives instead: it splits every matmul of the program whose reduction
-divides by it, and is given where there is no other one. In a library: split-K.
+divides by it, and is given where there is no other one. Where the remark gives neither, IREE has
+no way to split that op alone; `--iree-dispatch-creation-enable-split-reduction` has sizes of its
+own for all. In a library: split-K.
 Results change in rounding: the order of additions differs.
 """
 
@@ -90,11 +92,19 @@ def _how(case: Case, nest: BoundNest, extent: int, parts: int) -> str:
     if _is_matmul(nest) and not extent % parts:
         if not any(_may_split(kernel, parts) for kernel in others):
             return f" ({FLAG}={parts})"
-    if sum(not free for free in nest.parallel) > 1 or len(nest.writes) > 1:
+    # IREE 3.13 refuses the attribute on an op of two results, and loses it where it fuses what
+    # makes the operand into the op; it splits no convolution.
+    if _fused(nest) or sum(not free for free in nest.parallel) > 1 or len(nest.writes) > 1:
         return ""
     # IREE makes one loop of several that a reduction has; those of a product stay as they are.
     one = "" if nest.contraction else ", if that reduces over one loop"
     return f" ({ATTRIBUTE} = [{-(-extent // parts)} : index] on its linalg op{one})"
+
+
+def _fused(nest: BoundNest) -> bool:
+    """Whether a reduction does more than to reduce, other than as an op with a name of its own."""
+    kinds = [work.kind for work in nest.work]
+    return nest.name == "generic" and nest.contraction is None and kinds not in (["add"], ["max"])
 
 
 def _may_split(kernel: Kernel, parts: int) -> bool:
