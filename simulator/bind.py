@@ -27,27 +27,28 @@ class Struct(msgspec.Struct, frozen=True, cache_hash=True):
 class Context(Struct, frozen=True, cache_hash=True):
     """Where a launch stands in a program of several: which of its tensors are in the scratchpad
     before or after it, the bytes that are held there during it, these tensors among them, whether
-    the program is running already, and which tensors a CPU's last cache has (None: unknown)."""
+    the program is running already, and what share a CPU's last cache has of which tensors (None:
+    unknown)."""
 
     resident: tuple[int, ...] = ()
     held: int = 0
     running: bool = False
-    cached: tuple[int, ...] | None = None
+    cached: tuple[tuple[int, float], ...] | None = None
 
 
 ALONE = Context()
 
 
 class BoundTensor(Struct, frozen=True, cache_hash=True):
-    """A `resident` tensor is in the scratchpad, and never moves; a `cached` one is in a CPU's last
-    cache, where that is known."""
+    """A `resident` tensor is in the scratchpad, and never moves; the share `cached` of one is in a
+    CPU's last cache, where that is known."""
 
     shape: tuple[int, ...]
     element: str
     is_global: bool
     contiguous: int
     resident: bool = False
-    cached: bool | None = None
+    cached: float | None = None
 
 
 class BoundNest(Struct, frozen=True, cache_hash=True):
@@ -122,7 +123,7 @@ def bind(kernel: Kernel, env: Mapping[str, Value], context: Context = ALONE) -> 
             tensor.storage == "global",
             evaluate(tensor.contiguous, env),
             number in context.resident,
-            None if context.cached is None else number in context.cached,
+            None if context.cached is None else dict(context.cached).get(number, 0.0),
         )
         for number, tensor in enumerate(kernel.tensors)
     )

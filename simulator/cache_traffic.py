@@ -52,14 +52,15 @@ class Traffic(msgspec.Struct):
 
 class _Operand(msgspec.Struct, frozen=True):
     """One access of nest `number`, the loops around its register tile, the share of its
-    lines that are foreseen, where it is at first, and how often each goes to or from there."""
+    lines that are foreseen, that which the last cache has at first, and how often each goes to or
+    from there."""
 
     number: int
     nest: BoundNest
     access: Access
     loops: tuple[Loop, ...]
     foreseen: float
-    home: int
+    near: float
     ways: int
 
 
@@ -77,9 +78,9 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
                 continue
             seen.add(access.tensor)
             foreseen = _foreseen(kernel, nest, access, loops, tiling, target)
-            home = _home(kernel, access, target, foreseen=foreseen > 0 or written)
+            near = _near(kernel, access, target, foreseen=foreseen > 0 or written)
             ways = ALLOCATED if written else 1
-            part = _Operand(number, nest, access, loops, foreseen, home, ways)
+            part = _Operand(number, nest, access, loops, foreseen, near, ways)
             _add(flow, kernel, part, target)
     return flow
 
@@ -93,12 +94,13 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
     neighbours = max(1, region(tensor, part.access, tile).run_bytes // line)
     crowd = _crowd(row_distance(tensor, part.access, tile), caches[-1])
     beyond = 0
-    for place in range(part.home, len(target.memory) - 1):
-        level = target.memory[place]
+    for place, level in enumerate(target.memory[:-1]):
         missed = misses(kernel, part.nest, part.access, part.loops, caches[place + 1])
+        if place == 0:
+            missed = round(missed * (1 - part.near))
         lines = max(0, missed - beyond) * part.nest.trips
         beyond = max(missed, beyond)
-        if place == part.home:
+        if place == 0 or (place == 1 and part.near):
             lines *= part.ways
         ahead = int(lines * part.foreseen)
         held = lines - ahead
@@ -119,15 +121,15 @@ def _crowd(distance: int, near: Cache) -> float:
     return 1 / sets if sets <= 2 else 0.0
 
 
-def _home(kernel: BoundKernel, access: Access, target: Target, *, foreseen: bool) -> int:
-    """The level that an operand comes from and goes to: the last cache, or memory. Where nobody
-    knows what ran before, launches between have taken the cache, but for what one operand that is
+def _near(kernel: BoundKernel, access: Access, target: Target, *, foreseen: bool) -> float:
+    """The share of an operand that the last cache has, the rest is in memory. Where nobody knows
+    what ran before, launches between have taken the cache, but for what one operand that is
     fetched out of order is taken to keep of it."""
     tensor = kernel.tensors[access.tensor]
     if tensor.cached is not None:
-        return int(tensor.cached)
+        return tensor.cached
     size = storage_bytes(tensor.element, prod(tensor.shape))
-    return int(not foreseen and size < RESIDENT * target.memory[1].bytes)
+    return float(not foreseen and size < RESIDENT * target.memory[1].bytes)
 
 
 def _kept(

@@ -2,13 +2,15 @@
 
 A program is taken for called again and again, and its loops for turning more than once. An operand
 is still there if everything that was touched since somebody touched it takes no more than the cache
-(Mattson et al., 1970). Where nobody knows what a command touches, nothing is there behind it.
+(Mattson et al., 1970). Of one that was touched longer ago a share is left, as last caches replace
+about at random. Where nobody knows what a command touches, nothing is there behind it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from math import exp, inf
 
 from xpu_shark.simulator.bind import Context
 from xpu_shark.simulator.stay import Path
@@ -27,6 +29,8 @@ from xpu_shark.simulator.workload import (
 
 Place = tuple[int, int, int]  # a buffer, the first byte in it, and the one behind the last
 
+STEPS = 8  # in which the share that is left is told, so that launches that are alike stay so
+FARTHEST = 3  # times the cache: behind that, less than a step is left
 ROUNDS = 2  # of calls and of turns of a loop: the last one finds what the one before it left
 
 
@@ -49,18 +53,35 @@ def contexts(
             if parts is None:
                 history.forget()
                 continue
+            size = target.memory[1].bytes
             near = {
-                part.tensor: history.within(part, target.memory[1].bytes)
+                part.tensor: left(history.distance(part, FARTHEST * size) / size)
                 for part in parts
                 if part.tensor >= 0
             }
             if isinstance(command, Launch) and near:
                 found[path] = Context(
-                    cached=tuple(sorted(tensor for tensor, there in near.items() if there))
+                    cached=tuple(sorted((tensor, there) for tensor, there in near.items() if there))
                 )
             for part in parts:
                 history.add(part)
     return found
+
+
+def left(turnover: float) -> float:
+    """The share of a place that is still there after `turnover` times the cache, in `STEPS`.
+
+    In a program that repeats, a share h is found and the rest fetched; each fetch takes a random
+    line's place, so that h = exp(-(1 - h) turnover), which one cache's worth leaves whole.
+    """
+    if turnover <= 1:
+        return 1.0
+    if turnover > FARTHEST:
+        return 0.0
+    share = 0.0
+    for _ in range(200):  # grows towards the least solution, the one that such a program stays in
+        share = exp(-(1 - share) * turnover)
+    return round(share * STEPS) / STEPS
 
 
 def _in_time(
@@ -92,17 +113,17 @@ class _History:
         self._stack.clear()
         self._places.clear()
 
-    def within(self, touch: Touch, size: int) -> bool:
-        """Whether any of these bytes were touched, and no more than `size` since then."""
+    def distance(self, touch: Touch, farthest: int) -> float:
+        """Bytes touched since any of these were, them included; infinite past `farthest`."""
         behind = touch.start + 1 if touch.end is None else touch.end
-        size -= behind - touch.start
+        found = behind - touch.start
         for buffer, start, end in reversed(self._stack):
-            if size < 0:
-                return False
+            if found > farthest:
+                break
             if buffer == touch.buffer and start < behind and touch.start < end:
-                return True
-            size -= end - start
-        return False
+                return found
+            found += end - start
+        return inf
 
     def add(self, touch: Touch) -> None:
         """Places inside this one are as recent as it, and need no entry of their own."""

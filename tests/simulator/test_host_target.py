@@ -200,7 +200,8 @@ def test_operands_come_from_where_the_launches_before_left_them(
 ) -> None:
     kernel = elementwise(512, 512, kind="add")
     kernel = tiled(kernel, peeled=False, distribution=(64, 512), vector_common_parallel=(1, 8))
-    context = Context(cached=None if cached is None else (0, 1, 2) if cached else ())
+    there = ((0, 1.0), (1, 1.0)) if cached else ()
+    context = Context(cached=None if cached is None else there)
     flow = lower_core.traffic(bind(kernel, {}, context), Tiling((64, 512), (0,)), HOST)
     moved = sum(part.get(level, 0) for part in (flow.bytes, flow.held_bytes))
     assert moved == sum(flow.bytes.values()) + sum(flow.held_bytes.values()) > 0
