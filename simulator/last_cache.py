@@ -55,7 +55,7 @@ def contexts(
                 continue
             size = target.memory[1].bytes
             near = {
-                part.tensor: left(history.distance(part, FARTHEST * size) / size)
+                part.tensor: left(history.distance(part, size, FARTHEST * size) / size)
                 for part in parts
                 if part.tensor >= 0
             }
@@ -106,22 +106,31 @@ class _History:
     """Places of buffers by when they were last touched: a stack, the most recent one on top."""
 
     def __init__(self) -> None:
-        self._stack: dict[Place, None] = {}
+        self._bytes = 0  # touched so far, each time anew
+        self._stack: dict[Place, int] = {}  # how many of these there were, at the last touch
         self._places: dict[int, list[tuple[int, int]]] = {}
 
     def forget(self) -> None:
         self._stack.clear()
         self._places.clear()
 
-    def distance(self, touch: Touch, farthest: int) -> float:
-        """Bytes touched since any of these were, them included; infinite past `farthest`."""
+    def distance(self, touch: Touch, near: int, farthest: int) -> float:
+        """Bytes touched since any of these were, them included: no more than that where it is up to
+        `near`, exactly that beyond; infinite past `farthest`."""
         behind = touch.start + 1 if touch.end is None else touch.end
-        found = behind - touch.start
-        for buffer, start, end in reversed(self._stack):
+        places = self._places.get(touch.buffer, [])
+        before = places[: bisect_left(places, (behind, 0))]
+        times = [self._stack[touch.buffer, a, b] for a, b in before if b > touch.start]
+        if not times:
+            return inf
+        found, last = behind - touch.start, max(times)
+        if (most := found + self._bytes - last) <= near:
+            return most
+        for (buffer, start, end), time in reversed(self._stack.items()):
+            if time == last and buffer == touch.buffer:
+                return found
             if found > farthest:
                 break
-            if buffer == touch.buffer and start < behind and touch.start < end:
-                return found
             found += end - start
         return inf
 
@@ -138,4 +147,5 @@ class _History:
             else:
                 self._stack.pop((touch.buffer, *place))
         places[first:behind] = sorted([*kept, (touch.start, end)])
-        self._stack[touch.buffer, touch.start, end] = None
+        self._bytes += end - touch.start
+        self._stack[touch.buffer, touch.start, end] = self._bytes
