@@ -145,6 +145,26 @@ def test_a_column_in_bursts_of_64_bytes_is_stored_along_the_column() -> None:
     assert list(layout.propose(case(elementwise(1024, 1024), "mi300x"))) == []
 
 
+def test_all_operands_with_gaps_go_without_them_together() -> None:
+    # Even times odd elements of one array: two windows of which every second element is taken.
+    every_second = Nest(
+        name="generic",
+        dims=(Dim(extent=1 << 20, kind="parallel"),),
+        reads=tuple(Access(tensor=t, map=(Index(terms=((0, 2),)),)) for t in (0, 1)),
+        writes=(access(2, 0),),
+        work=(Work(kind="mul", element="f32"),),
+    )
+    window = Tensor(shape=((2 << 20) - 1,), element="f32", storage="global")
+    result = Tensor(shape=(1 << 20,), element="f32", storage="global")
+    kernel = Kernel(name="pairs", tensors=(window, window, result), nests=(every_second,))
+    strided = case(kernel, "mi300x")
+    [proposal] = layout.propose(strided)
+    assert "operand each stored without what lies between its elements" in proposal.suggestion
+    proof = prove(strided, proposal)
+    assert proof is not None
+    assert proof.after[0].bytes["hbm"] == 3 * (4 << 20)
+
+
 def test_picked_rows_next_to_each_other_are_moved_without_waste() -> None:
     # 4096 rows of 16 B in bursts of 64 B, their ids of 4 B and results of 16 B.
     short = case(picked(10000, 4, 4096), "tpu_v6e")

@@ -16,6 +16,7 @@ makes the tensor must then write that order, which is not counted. Results stay 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from itertools import permutations
 
 import msgspec
@@ -35,6 +36,7 @@ from xpu_shark.simulator.workload import Access
 NAME = "layout"
 CATEGORY = "xpu-shark.memory"
 SEARCHES = True
+PACKED = "stored without what lies between its elements, as an array of its own"
 MOST_DIMS = 5  # orders of more dimensions are not tried
 
 
@@ -43,24 +45,34 @@ def ceiling(run: KernelRun, target: Target) -> int:
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    """The operand that gains most bytes by another order of its dimensions, or without gaps. Not of
-    a dispatch that does nothing but bring it into another order."""
+    """The operand that gains most bytes by another order of its dimensions, or those with gaps that
+    do without. Not of a dispatch that does nothing but bring it into another order."""
     if only_moves(case.kernel):
         return
     kernel, plan = case.kernel, case.run.plan
     now = _moved(kernel, plan, case.target)
-    gains = []
+    found = []
+
+    def add(tensors: tuple[int, ...], how: str, other: BoundKernel) -> None:
+        then = _moved(other, plan, case.target)
+        if all(then[tensor] < now[tensor] for tensor in tensors):
+            found.append((sum(then[t] - now[t] for t in tensors), tensors, how, other))
+
     for tensor in now:
         for how, other in _layouts(kernel, tensor):
-            then = _moved(other, plan, case.target)
-            gains.append((then[tensor] - now[tensor], tensor, how, other))
-    gain, tensor, how, other = min(gains, key=lambda each: each[:2], default=(0, 0, "", kernel))
-    if gain >= 0:
+            add((tensor,), how, other)
+    gapless = tuple(tensor for _, (tensor,), how, _ in found if how == PACKED)
+    if len(gapless) > 1:
+        add(gapless, f"each {PACKED}", reduce(lambda k, t: packed(k, t) or k, gapless, kernel))
+    if not found:
         return
+    gain, tensors, how, other = min(found, key=lambda each: each[:2])
+    moved = sum(now[tensor] for tensor in tensors)
+    names = " and ".join(dict.fromkeys(case.named(tensor) for tensor in tensors))
     yield Proposal(
-        condition=f"strided access to it, {now[tensor]} B in bursts of "
-        f"{case.target.memory[0].burst_bytes} B for {now[tensor] + gain} B",
-        suggestion=f"{case.named(tensor)} {how}",
+        condition=f"strided access to it, {moved} B in bursts of "
+        f"{case.target.memory[0].burst_bytes} B for {moved + gain} B",
+        suggestion=f"{names} {how}",
         launches=((other, plan),),
         confidence="high",
     )
@@ -70,7 +82,7 @@ def _layouts(kernel: BoundKernel, tensor: int) -> Iterator[tuple[str, BoundKerne
     """Other ways to store a tensor, in words, with the kernel that has it so."""
     dense = packed(kernel, tensor)
     if dense is not None:
-        yield "stored without what lies between its elements, as an array of its own", dense
+        yield PACKED, dense
     for order in _orders(kernel, tensor):
         words = f"stored with its dimensions in the order {list(order)}"
         yield words, stored(kernel, tensor, order)

@@ -212,7 +212,7 @@ def _divide(
         Access(tensor=total, map=parts.at(rows, loops)),
     )
     write = parts.builder.write(result, parts.moved(parts.places[-1], loops))
-    work = [Work(kind="div", element=parts.score)]
+    work = [Work(kind="div", element=parts.score, by_loops=len(rows))]
     if element_of(result) != parts.score:
         work.append(Work(kind="convert", element=element_of(result)))
     parts.emit("divide", loops, (), reads, (write,), work)

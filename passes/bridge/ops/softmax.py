@@ -31,7 +31,7 @@ def read_softmax(builder: KernelBuilder, op: ir.Operation) -> None:
     local = partial(Tensor, element=element, storage="local")
     top, total = (Access(tensor=builder.add(local(shape=short)), map=row) for _ in range(2))
     powers = Access(tensor=builder.add(local(shape=shape)), map=here)
-    work = {kind: Work(kind=kind, element=element) for kind in ("max", "add", "exp", "div")}
+    work = {kind: Work(kind=kind, element=element) for kind in ("max", "add", "exp")}
     twice = Work(kind="add", element=element, count=2)
     builder.emit(
         op, along_row, (builder.read(source, here),), (top,), (work["max"],), name="softmax.max"
@@ -45,7 +45,9 @@ def read_softmax(builder: KernelBuilder, op: ir.Operation) -> None:
         name="softmax.exp_sum",
     )
     out = builder.write(result, here)
-    builder.emit(op, whole, (powers, total), (out,), (work["div"],), name="softmax.divide")
+    by_row = dim if dim == len(shape) - 1 else None
+    divide = Work(kind="div", element=element, by_loops=by_row)
+    builder.emit(op, whole, (powers, total), (out,), (divide,), name="softmax.divide")
 
 
 def _dims(shape: tuple[Size, ...], reduced: int | None) -> tuple[Dim, ...]:
