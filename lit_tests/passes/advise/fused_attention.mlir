@@ -4,7 +4,7 @@
 // What is advised is such a kernel, not another tile of the three steps.
 // CHECK-LABEL: narrow on tpu_v6e
 // CHECK-NOT: explain {{spill|tiling|reread}}
-// CHECK: one fused attention kernel in blocks of [{{.*}}] instead of product, softmax and product one after another, tile [8, 1024, 1024, 64, 64], the 16x1024x1024xf32 transient tensor stored and loaded again: {{[2-9]}}.
+// CHECK: one fused attention kernel in blocks of [{{.*}}] instead of product, softmax and product one after another, the target compiler's tile [8, 1024, 1024, 64, 64], the 16x1024x1024xf32 transient tensor stored and loaded again: {{[2-9]}}.
 // CHECK-SAME: explain fused_attention:narrow.
 // CHECK-NOT: explain {{spill|tiling|reread}}
 // CHECK: narrow on tpu_v6e: 1 suggestion and 0 that depend on uncertain constants
