@@ -88,8 +88,10 @@ def _axes(
     same: Sequence[tuple[Place, Place]],
     ties: Sequence[tuple[Place, Place]],
 ) -> dict[Place, int]:
-    """The number of every axis in the whole."""
-    every = [(number, axis) for number, k in enumerate(kernels) for axis in range(len(k.axes))]
+    """The number of every axis in the whole, in the order in which nests walk them: tilers take
+    the last one for the innermost."""
+    walked = ((n, axis) for n, k in enumerate(kernels) for nest in k.nests for axis in nest.axes)
+    every = list(dict.fromkeys(walked))
     members = {place: {place} for place in every}
     for one, other in (*_walked(kernels, same), *ties):
         groups = members[one], members[other]

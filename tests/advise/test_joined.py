@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from kernels import elementwise, matmul
 
 from xpu_shark.passes.advise.joined import joined, products_first
@@ -53,3 +54,16 @@ def test_products_go_first_unless_they_need_what_others_make() -> None:
     assert chain is not None
     kinds = [nest.contraction is not None for nest in products_first(chain).nests]
     assert kinds == [True, True, False]
+
+
+def test_axes_are_in_the_order_in_which_loops_walk_them() -> None:
+    # Tilers cut the last axis last: columns, which lie next to each other.
+    plain = bind(elementwise(M, N), {})
+    turned = msgspec.structs.replace(
+        plain,
+        nests=(msgspec.structs.replace(plain.nests[0], axes=(1, 0)),),
+        axes=tuple(reversed(plain.axes)),
+    )
+    whole = joined((turned, plain), [((0, 1), (1, 0))], inside=[(0, 1)])
+    assert whole is not None
+    assert [axis.extent for axis in whole.axes] == [M, N]
