@@ -11,6 +11,7 @@ from xpu_shark.passes.advise.prove import MIN_GAIN, judged
 from xpu_shark.passes.advise.ridge import past_ridge
 from xpu_shark.passes.advise.rules import (
     gather_chain,
+    launch,
     multi_use,
     oversized_transient,
     producer_fusion,
@@ -74,6 +75,27 @@ def _same(other: Finding, finding: Finding) -> bool:
     """Whether a rule ahead, which names the cause, gains as much on the same dispatches."""
     names = [(each.function, {each.dispatch, *each.others}) for each in (other, finding)]
     return names[0] == names[1] and finding.saved_ps < MIN_GAIN * other.saved_ps
+
+
+def told_once(found: Sequence[Finding]) -> list[Finding]:
+    """`found` without launches for dispatches that `producer_fusion` makes one: that saves the
+    launch and more."""
+    fused = [
+        (each.function, {each.dispatch, *each.others}, each.saved_ps)
+        for each in found
+        if each.rule == producer_fusion.NAME
+    ]
+    return [
+        each
+        for each in found
+        if each.rule != launch.NAME
+        or not any(
+            function == each.function
+            and {each.dispatch, *each.others} <= names
+            and each.saved_ps <= saved_ps
+            for function, names, saved_ps in fused
+        )
+    ]
 
 
 def uncovered(found: Sequence[Finding], compiled: Sequence[Finding]) -> list[Finding]:

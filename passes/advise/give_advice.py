@@ -43,6 +43,7 @@ class GiveAdvice(ModulePass):
             for finding in self._function(function, report, analysis)
         ]
         findings += across.findings(report, analysis, LEAST_SHARE)
+        findings = across.told_once(findings)
         findings += host_moves.findings(report, analysis)
         if any(function.exposed_ps for function in report.functions):
             from xpu_shark.passes.advise import communication

@@ -22,6 +22,25 @@ func.func @pair(%x: tensor<4096x1024xf32>) -> tensor<4096xf32> {
   return %1 : tensor<4096xf32>
 }
 
+// Of a pair that is hardly more than its launches the launch is no finding of its own.
+// CHECK-NOT: one launch for it
+// CHECK: one dispatch for both instead of small_dispatch_0_{{.*}}, whose result only small_dispatch_1_{{.*}} reads
+// CHECK-NOT: one launch for it
+// CHECK: small on mi300x: {{[0-9]+}} suggestion
+func.func @small(%x: tensor<64x64xf32>) -> tensor<64xf32> {
+  %0 = math.exp %x : tensor<64x64xf32>
+  %barrier = util.optimization_barrier %0 : tensor<64x64xf32>
+  %zero = arith.constant 0.0 : f32
+  %row = tensor.empty() : tensor<64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%row : tensor<64xf32>) -> tensor<64xf32>
+  %1 = linalg.reduce ins(%barrier : tensor<64x64xf32>) outs(%init : tensor<64xf32>) dimensions = [1]
+    (%a: f32, %out: f32) {
+      %2 = arith.addf %a, %out : f32
+      linalg.yield %2 : f32
+    }
+  return %1 : tensor<64xf32>
+}
+
 // The same without the barrier is one dispatch; what is returned too, or read by a product, stays
 // where it is: quiet.
 // CHECK-NOT: one dispatch for both

@@ -51,6 +51,8 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
             continue
         if _whole(each.kernel) or _whole(reader):
             continue
+        if reader.name == each.kernel.name:  # a row of one dispatch: the rule `launch` counts them
+            continue
         yield Change(
             steps=steps,
             after=kernels,
