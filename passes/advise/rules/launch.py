@@ -39,7 +39,7 @@ def propose(case: Case) -> Iterator[Proposal]:
     """Its work in another launch; and, where results are counted, that of several results."""
     condition = f"a launch of its own, {_count(case)}, longer than its work"
     near = case.near
-    if near.closest and not (near.readers and only_moves(case.kernel)):
+    if near.closest and not _adds_parts(case) and not (near.readers and only_moves(case.kernel)):
         several = "s" if len(near.closest) > 1 else ""
         yield Proposal(
             condition=condition,
@@ -76,6 +76,15 @@ def propose(case: Case) -> Iterator[Proposal]:
 def _shared(target: Target, launches: float) -> Target:
     """The target as so many launches see it that pay for one."""
     return msgspec.structs.replace(target, launch_ns=target.launch_ns / launches)
+
+
+def _adds_parts(case: Case) -> bool:
+    """Whether a neighbour is the first pass of a reduction that IREE has split: every part has to
+    be there before they are added up, for which cores wait for each other at a launch only."""
+    split = {
+        kernel.name for kernel in case.kernels if any(-1 in nest.loops for nest in kernel.nests)
+    }
+    return not split.isdisjoint(case.near.closest)
 
 
 def _count(case: Case) -> str:
