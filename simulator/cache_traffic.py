@@ -80,7 +80,8 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
             foreseen = _foreseen(kernel, nest, access, loops, tiling, target)
             near = _near(kernel, access, target, foreseen=foreseen > 0 or written)
             ways = ALLOCATED if written else 1
-            part = _Operand(number, nest, access, loops, foreseen, near, ways)
+            turning = _summing(nest, loops) if written else loops
+            part = _Operand(number, nest, access, turning, foreseen, near, ways)
             _add(flow, kernel, part, target)
     return flow
 
@@ -110,6 +111,14 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
         each = level.line_ns + crowd * (most - level.line_ns)
         asked = held if level.shared else held / neighbours
         flow.waits_ps[part.number] += asked * each * PS_PER_NS
+
+
+def _summing(nest: BoundNest, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The loops that bring a result of the nest to the caches: the sums of a product are in
+    registers while its reduction turns."""
+    if nest.contraction is None:
+        return loops
+    return tuple(loop for loop in loops if nest.parallel[loop.dim])
 
 
 def _crowd(distance: int, near: Cache) -> float:

@@ -79,11 +79,13 @@ def pressure(
     cache: Cache,
 ) -> float:
     """How full the sets of `access` are of what one run from loop `depth` inwards touches: its own
-    lines, and those that other operands bring there. More than 1 does not fit."""
+    lines, and those that other operands bring there. More than 1 does not fit. Sums of a product
+    are in registers while only loops over its reduction turn."""
     own = touched(kernel, nest, access, loops, depth, cache)
     full = own.lines / (own.sets * cache.ways)
-    others = {(a.tensor, a.map): a for a in (*nest.reads, *nest.writes)}
-    del others[access.tensor, access.map]
+    summed = nest.contraction is not None and not any(nest.parallel[x.dim] for x in loops[depth:])
+    others = {(a.tensor, a.map): a for a in (*nest.reads, *(() if summed else nest.writes))}
+    others.pop((access.tensor, access.map), None)
     for other in others.values():
         part = touched(kernel, nest, other, loops, depth, cache)
         share = min(1.0, part.lines / (part.sets * cache.ways))

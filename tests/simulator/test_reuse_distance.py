@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulator.kernels import matmul
 from xpu_shark.simulator.bind import BoundKernel, bind
-from xpu_shark.simulator.reuse_distance import Cache, Loop, misses, touched
+from xpu_shark.simulator.reuse_distance import Cache, Loop, misses, pressure, touched
 
 M, N, K = 8, 16, 64
 # m in one tile, n in tiles of 8, k in steps of 8: as llvm-cpu runs a workgroup.
@@ -87,3 +87,18 @@ def _run(lines: Iterable[int], sets: int, ways: int) -> int:
             if len(place) < ways:
                 place.add(line)
     return missed
+
+
+def test_sums_of_a_product_are_in_registers_while_its_reduction_turns() -> None:
+    # Rows of C are 16 lines apart: the 8 of a register tile would fill one set of 4 ways twice.
+    kernel = _product(n=16 * 16)
+    nest, loops = kernel.nests[0], (Loop(0, 8, 1), Loop(1, 8, 32), Loop(2, 1, K))
+    small, result = Cache(64, 16, 4), nest.writes[0]
+    assert touched(kernel, nest, result, loops, 3, small).sets == 1
+    a, b = nest.reads
+    for depth in (2, 3):  # all of the reduction, and a step of it
+        alone = pressure(_alone(kernel, 1), _alone(kernel, 1).nests[0], b, loops, depth, small)
+        from_a = touched(kernel, nest, a, loops, depth, small)
+        most = alone + min(1.0, from_a.lines / (from_a.sets * small.ways))
+        assert pressure(kernel, nest, b, loops, depth, small) <= most
+    assert pressure(kernel, nest, b, loops, 1, small) > 1  # the next tile of n has other sums
