@@ -6,28 +6,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from xpu_shark.passes.advise import sequence
 from xpu_shark.passes.advise.case import bound
 from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.dependences import reachable
 from xpu_shark.simulator.result import Dispatch
 from xpu_shark.simulator.simulate import KernelRun
-from xpu_shark.simulator.stay import Path, walk
-from xpu_shark.simulator.touches import Touch, touches
-from xpu_shark.simulator.workload import Collective, Function, Launch, Move
+from xpu_shark.simulator.touches import Touch
+from xpu_shark.simulator.workload import Function, Launch
 
 Place = tuple[int, int]  # a step, and a tensor of its kernel
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(sequence.Step):
     """One command in program order. `dispatch` is what a launch was simulated as, None for
-    anything else and where a size or a model is missing; `block` the loop body or branch arm
-    that it stands in. `kernel` has its sizes bound."""
+    anything else and where a size or a model is missing. `kernel` has its sizes bound."""
 
-    command: Launch | Move | Collective
-    block: Path
-    touches: tuple[Touch, ...]
     dispatch: Dispatch | None = None
     kernel: BoundKernel | None = None
 
@@ -77,10 +73,10 @@ class Dataflow:
         written: dict[int, list[tuple[int, Touch]]] = {}
         for number, step in enumerate(self.steps):
             self.needs.append(set())
-            for touch in step.touches:
+            for touch in step.touches or ():
                 if not touch.written:
                     self._read(number, touch, written.get(touch.buffer, []))
-            for touch in step.touches:
+            for touch in step.touches or ():
                 if touch.written:
                     written.setdefault(touch.buffer, []).append((number, touch))
 
@@ -138,7 +134,7 @@ class Dataflow:
         it need not be in memory. In a loop the next turn might."""
         number, tensor = place
         step = self.steps[number]
-        made = [t for t in step.touches if t.written and t.tensor == tensor]
+        made = [t for t in step.touches or () if t.written and t.tensor == tensor]
         return (
             len(made) == 1
             and made[0].transient
@@ -156,21 +152,19 @@ def dataflow(function: Function, dispatches: Sequence[Dispatch], analysis: Analy
     """That of `function`, whose `dispatches` were simulated."""
     assert analysis.workload is not None
     kernels = {kernel.name: kernel for kernel in analysis.workload.kernels}
-    prefix = f"{function.name}."
-    env = {name.removeprefix(prefix): size for name, size in analysis.dims.items()}
     steps = []
     known: dict[int, BoundKernel] = {}
-    for _, block, command in walk(function.body):
-        found = touches(command, kernels, env)
-        if found is None:
+    for step in sequence.Sequence(function, kernels, analysis.dims).steps:
+        if step.touches is None:
             return Dataflow(())
+        command = step.command
         dispatch = _launched(command, dispatches) if isinstance(command, Launch) else None
-        if dispatch is None:
-            steps.append(Step(command, block, found))
-            continue
-        if id(dispatch) not in known:
+        if dispatch is not None and id(dispatch) not in known:
             known[id(dispatch)] = bound(dispatch, analysis.workload, analysis)
-        steps.append(Step(command, block, found, dispatch, known[id(dispatch)]))
+        kernel = None if dispatch is None else known[id(dispatch)]
+        steps.append(
+            Step(command, step.block, step.loop, step.touches, step.turns, dispatch, kernel)
+        )
     return Dataflow(tuple(steps))
 
 
