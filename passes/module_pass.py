@@ -53,6 +53,13 @@ class Analysis:
     # Findings that need another compile of the program; asked for at high effort only.
     more_findings: Callable[[Analysis], Sequence[Finding]] = lambda _: ()
 
+    @property
+    def simulated(self) -> Workload:
+        """What the report is of: the program, or what ran of it where there is a recording."""
+        found = self.workload if self.replayed is None else self.replayed.workload
+        assert found is not None
+        return found
+
 
 @dataclass(frozen=True)
 class ModulePass(ABC):

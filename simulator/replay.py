@@ -69,10 +69,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
     """`measured_ps` has the median clean duration of one launch by event number.
 
+    `report` is of `workload`, whose functions run what was recorded.
     `events` gives for each event its records among the report's dispatches; none for moves.
     `unmodelled` counts launches of commands that no target describes.
     """
 
+    workload: Workload
     report: Report
     steps: tuple[Step, ...]
     recorded: int
@@ -88,12 +90,14 @@ def replay(workload: Workload, recording: Recording, settings: Settings) -> Repl
     check(workload, recording)
     groups = alike(recording)
     ran, lost = functions(workload, recording, groups, sites)
-    report = simulate(Workload(kernels=workload.kernels, functions=ran), settings)
+    recorded = Workload(kernels=workload.kernels, functions=ran)
+    report = simulate(recorded, settings)
     report = _placed(report, sites, lost)
     found = _records(recording.events, known, report.dispatches)
     same = _same_device(recording, settings.target)
     steps = tuple(_step(recording, group, found, same) for group in groups)
     return Replay(
+        workload=recorded,
         report=report,
         steps=steps,
         recorded=sum(len(call.order) for call in recording.calls),

@@ -57,10 +57,9 @@ ACROSS_RULES: tuple[AcrossRule, ...] = tuple(
 
 def findings(report: Report, analysis: Analysis, least_share: float) -> list[Finding]:
     """What the rules find in each function that saves at least that share of its time."""
-    assert analysis.workload is not None
     found: list[Finding] = []
     for function in report.functions:
-        source = next(f for f in analysis.workload.functions if f.name == function.name)
+        source = next(f for f in analysis.simulated.functions if f.name == function.name)
         own = [d for d in report.dispatches if d.function == function.name]
         if not function.time_ps:
             continue

@@ -150,8 +150,7 @@ class Dataflow:
 
 def dataflow(function: Function, dispatches: Sequence[Dispatch], analysis: Analysis) -> Dataflow:
     """That of `function`, whose `dispatches` were simulated."""
-    assert analysis.workload is not None
-    kernels = {kernel.name: kernel for kernel in analysis.workload.kernels}
+    kernels = {kernel.name: kernel for kernel in analysis.simulated.kernels}
     steps = []
     known: dict[int, BoundKernel] = {}
     for step in sequence.Sequence(function, kernels, analysis.dims).steps:
@@ -160,7 +159,7 @@ def dataflow(function: Function, dispatches: Sequence[Dispatch], analysis: Analy
         command = step.command
         dispatch = _launched(command, dispatches) if isinstance(command, Launch) else None
         if dispatch is not None and id(dispatch) not in known:
-            known[id(dispatch)] = bound(dispatch, analysis.workload, analysis)
+            known[id(dispatch)] = bound(dispatch, analysis.simulated, analysis)
         kernel = None if dispatch is None else known[id(dispatch)]
         steps.append(
             Step(command, step.block, step.loop, step.touches, step.turns, dispatch, kernel)

@@ -76,8 +76,7 @@ class GiveAdvice(ModulePass):
 
 def _steps(function: Function, analysis: Analysis) -> Sequence:
     """What the function runs, in order."""
-    workload = analysis.workload
-    assert workload is not None
+    workload = analysis.simulated
     source = next(each for each in workload.functions if each.name == function.name)
     return Sequence(source, {kernel.name: kernel for kernel in workload.kernels}, analysis.dims)
 
@@ -109,9 +108,8 @@ def _findings(case: Case, proposed: list[Trial], function: Function) -> list[Fin
 
 
 def _case(dispatch: Dispatch, analysis: Analysis, near: Callable[[], Neighbours]) -> Case:
-    assert analysis.workload is not None
     assert dispatch.run is not None
-    workload = analysis.workload
+    workload = analysis.simulated
     kernel = bound(dispatch, workload, analysis)
     thorough = analysis.effort == "high"
     results = analysis.results_per_call

@@ -67,8 +67,7 @@ class Case:
 def findings(report: Report, analysis: Analysis) -> Iterator[Finding]:
     """One for all moves of a function that are there for the same reason, where they take at
     least the share of its time that is worth a try."""
-    workload, share = analysis.workload, WORTH_TRYING[analysis.effort]
-    assert workload is not None
+    workload, share = analysis.simulated, WORTH_TRYING[analysis.effort]
     kernels = {kernel.name: kernel for kernel in workload.kernels}
     for function in report.functions:
         source = next(each for each in workload.functions if each.name == function.name)
@@ -263,13 +262,12 @@ def _alone_ps(dispatch: Dispatch) -> int:
 
 def _moved(case: Case, analysis: Analysis, target: Target) -> tuple[int, int]:
     """Picoseconds of a move and of the launch beside it on another target."""
-    assert analysis.workload is not None
     assert isinstance(case.step.command, Move)
     run = case.dispatch.run
     assert run is not None
     there = replace(settings(analysis), target=target)
     gone = commands.simulate(case.step.command, case.record.payload_bytes, there).time_ps or 0
-    launch = (bound(case.dispatch, analysis.workload, analysis), run.plan)
+    launch = (bound(case.dispatch, analysis.simulated, analysis), run.plan)
     return gone, time_after(launch, (analysis.target, run.time_ps), target)
 
 

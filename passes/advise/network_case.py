@@ -114,8 +114,7 @@ class NetworkCase:
         """A launch's kernel with its sizes."""
         record = self.steps[number].record
         assert isinstance(record, Dispatch)
-        assert self.analysis.workload is not None
-        return bound(record, self.analysis.workload, self.analysis)
+        return bound(record, self.analysis.simulated, self.analysis)
 
     @cached_property
     def in_order(self) -> Plan:
@@ -156,8 +155,7 @@ class NetworkCase:
     @cached_property
     def _seen_elsewhere(self) -> set[int]:
         """Buffers that a command outside this block touches."""
-        workload = self.analysis.workload
-        assert workload is not None
+        workload = self.analysis.simulated
         inside = {id(step.command) for step in self.steps}
         bodies = (each.body for each in workload.functions if each.name == self.function.name)
         others = (
