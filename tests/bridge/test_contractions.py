@@ -308,3 +308,19 @@ def test_a_conversion_that_joined_products_share_is_done_once(read: Read) -> Non
         sum(work.count for work in nest.work if work.kind == "convert") for nest in kernel.nests
     ]
     assert converted == [2, 1, 1]
+
+
+def test_a_weight_that_is_one_number_everywhere_is_multiplied_and_not_loaded(read: Read) -> None:
+    plain = _named("linalg.matmul", "128x64xbf16", "64x256xbf16", "128x256xf32")
+    text = plain.replace(
+        "  %e = ", "  %w = arith.constant dense<0.01> : tensor<64x256xbf16>\n  %e = "
+    ).replace("ins(%a, %b", "ins(%a, %w")
+    loaded, constant = bind(read(plain), NO_DIMS), bind(read(text), NO_DIMS)
+    assert constant.nests[0].contraction == loaded.nests[0].contraction
+    assert flops(constant) == flops(loaded) == 2 * 128 * 64 * 256
+    assert compulsory_bytes(loaded) - compulsory_bytes(constant) == 64 * 256 * 2
+    tpu = load("tpu_v6e")
+    tiling = Tiling((128, 256, 64), (0, 1))
+    runs = [run_bound(kernel, tiling, tpu) for kernel in (loaded, constant)]
+    busy = [next(s.busy_ps for s in run.streams if s.name == "matrix") for run in runs]
+    assert busy[0] == busy[1] > 0

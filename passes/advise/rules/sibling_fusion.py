@@ -2,8 +2,9 @@
 
 What it checks: whether products that share their left or right operand, none of which waits for
 another dispatch, are faster as one. It simulates one kernel with all of them in the same loops,
-and, where they differ in nothing but their number of columns, one wide product of the weights side
-by side. The results that one of them reads from another stay in the core.
+and, where they differ in nothing but their number of columns, need nothing of each other and only
+dispatches read their results, one wide product of the weights side by side. What one of them reads
+of another element by element, as an activation that multiplies, stays in the core.
 Why it matters: each loads the operand again, pays for its launch and fills the cores alone; narrow
 products fill few of them. Past the ridge of every memory level no load is waited for, and nothing
 is advised.
@@ -57,7 +58,7 @@ def _changes(flow: Dataflow, group: Sequence[Place]) -> Iterator[Change]:
     if whole is not None:
         yield Change(steps, (whole,), condition, f"one dispatch for these {len(group)} products")
     wide = _side_by_side(kernels, [tensor for _, tensor in group])
-    if wide is not None:
+    if wide is not None and _sliced_for_nothing(flow, steps):
         kernel, columns = wide
         suggestion = f"one product with the weights side by side ({columns} columns), sliced"
         yield Change(steps, (kernel,), condition, suggestion)
@@ -70,9 +71,38 @@ def _group(flow: Dataflow, readers: Sequence[Place], target: Target) -> list[Pla
         if any(step == other for other, _ in group):
             continue
         if _multiplies(_kernel(flow, step), tensor, target):
-            if flow.convex([*(other for other, _ in group), step]):
+            others = [other for other, _ in group]
+            if flow.convex([*others, step]) and not _waits(flow, step, others):
                 group.append((step, tensor))
     return group
+
+
+def _waits(flow: Dataflow, step: int, others: Sequence[int]) -> bool:
+    """Whether the kernel needs more of another's result than the element that it is at: what it
+    sums up, or what passes in another way than from one to the other."""
+    needed = {other for other in others if flow.before[step] >> other & 1}
+    for maker, places in flow.readers.items():
+        taken = {tensor for reader, tensor in places if reader == step}
+        if maker[0] in needed and taken:
+            needed.remove(maker[0])
+            summing = (nest for nest in _kernel(flow, step).nests if not all(nest.parallel))
+            if any(read.tensor in taken for nest in summing for read in nest.reads):
+                return True
+    return bool(needed)
+
+
+def _sliced_for_nothing(flow: Dataflow, steps: Sequence[int]) -> bool:
+    """Whether slices of one wide result do instead of the results: none of the steps reads
+    another's, and only dispatches read them, which load a slice where it is."""
+    if any(flow.before[step] >> other & 1 for step in steps for other in steps):
+        return False
+    made = [
+        (step, touch.tensor)
+        for step in steps
+        for touch in flow.steps[step].touches or ()
+        if touch.written
+    ]
+    return all(flow.private(place) and flow.readers.get(place) for place in made)
 
 
 def _kernel(flow: Dataflow, step: int) -> BoundKernel:

@@ -17,7 +17,7 @@ from xpu_shark.passes.bridge.shapes import destinations
 from xpu_shark.passes.bridge.sizes import Size
 from xpu_shark.passes.bridge.split_loops import COUNTERS, Split, split_loops
 from xpu_shark.passes.bridge.tile_sizes import read_tiles
-from xpu_shark.simulator.workload import Access, Contraction, Dim, Index, Work
+from xpu_shark.simulator.workload import Access, Contraction, Dim, Index, Tensor, Work
 
 _PICKS = frozenset(("tensor.extract", "memref.load"))
 _MEMO = "linalg.memoized_indexing_maps"
@@ -58,7 +58,13 @@ def read_structured(builder: KernelBuilder, op: ir.Operation) -> None:
         _emit_products(builder, parts, products)
         return
     reads, order = read_inputs(builder, parts)
-    product, contraction = _contraction(parts, order) if parts.outs == 1 else (None, None)
+    product, contraction = None, None
+    if parts.outs == 1:
+        constants = _constants(builder, parts, order)
+        factors = {operand: len(reads) + number for number, operand in enumerate(constants)}
+        product, contraction = _contraction(parts, {**order, **factors})
+        if contraction is not None:
+            reads += [_everywhere(builder, parts, operand) for operand in constants]
     work = count(parts.block, (product,) if product is not None else (), _reach(parts))
     reads += _gathers(builder, parts)
     reads += read_previous(builder, parts)
@@ -211,6 +217,26 @@ def read_inputs(
             order[operand] = len(reads)
             reads.append(access)
     return reads, order
+
+
+def _constants(builder: KernelBuilder, parts: Structured, order: Container[int]) -> list[int]:
+    """Inputs that hold one number everywhere, which the body uses."""
+    return [
+        operand
+        for operand in parts.inputs
+        if operand not in order
+        and is_shaped(parts.operands[operand])
+        and _is_used(parts.argument(operand))
+        and builder.view(parts.operands[operand]).tensor is None
+    ]
+
+
+def _everywhere(builder: KernelBuilder, parts: Structured, operand: int) -> Access:
+    """Reading such an input as a factor of a product, which is multiplied like any other: it is
+    made on chip, so nothing is loaded."""
+    value = parts.operands[operand]
+    tensor = Tensor(shape=builder.shape(value), element=element_of(value), storage="local")
+    return Access(tensor=builder.add(tensor), map=parts.positions[operand])
 
 
 def write_outputs(
