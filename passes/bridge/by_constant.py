@@ -3,10 +3,13 @@
 Powers: the algebraic simplifications of MLIR's math dialect, which IREE runs for every backend,
 and XLA its own of the same. Divisions of integers: Granlund and Montgomery, "Division by
 Invariant Integers using Multiplication", PLDI 1994, as in LLVM: the high half of a product, two
-shifts and two sums; by a power of two shifts, and a sum where the dividend has a sign.
+shifts and two sums; by a power of two shifts, and a sum where the dividend has a sign. Divisions
+of floats by a power of two are products, as LLVM's InstCombine makes them.
 """
 
 from __future__ import annotations
+
+from math import frexp
 
 from iree.compiler import ir
 
@@ -38,6 +41,8 @@ def simpler(op: ir.Operation) -> dict[str, int] | None:
     number = constant(op.operands[1]) if len(op.operands) == 2 else None
     if number is None:
         return None
+    if op.name == "arith.divf":  # the reciprocal of a power of two is exact
+        return {"mul": 1} if abs(frexp(float(number))[0]) == 0.5 else None
     if op.name == "math.powf":
         return _POWERS.get(float(number))
     if op.name in ("math.fpowi", "math.ipowi"):

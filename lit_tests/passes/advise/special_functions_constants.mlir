@@ -109,3 +109,21 @@ func.func @dividend(%x: tensor<1024x1024xf32>, %s: tensor<1024xf32>) -> tensor<1
   } -> tensor<1024x1024xf32>
   return %0 : tensor<1024x1024xf32>
 }
+
+// By a power of two: its reciprocal is exact, so compilers multiply; by 3 they divide.
+// WORK: kernel @quarter
+// WORK: work 1 mul f32
+// WORK-NEXT: work 1 div f32
+func.func @quarter(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
+  %four = arith.constant 4.0 : f32
+  %three = arith.constant 3.0 : f32
+  %empty = tensor.empty() : tensor<1048576xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+    ins(%x : tensor<1048576xf32>) outs(%empty : tensor<1048576xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %1 = arith.divf %a, %four : f32
+    %2 = arith.divf %1, %three : f32
+    linalg.yield %2 : f32
+  } -> tensor<1048576xf32>
+  return %0 : tensor<1048576xf32>
+}

@@ -26,7 +26,8 @@ from xpu_shark.passes.advise.joined import axis_of
 from xpu_shark.simulator import tiling as tilings
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.element_type import storage_bytes
-from xpu_shark.simulator.residency import HELD_SHARE
+from xpu_shark.simulator.plan import phases
+from xpu_shark.simulator.residency import HELD_SHARE, Residency
 from xpu_shark.simulator.target import Target
 
 NAME = "oversized_transient"
@@ -47,7 +48,10 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
             tensor = one.tensors[made]
             size = "x".join(map(str, (*tensor.shape, tensor.element)))
             count = _bytes(tensor.shape, tensor.element)
-            tile = "x".join(map(str, _tile(kernels[0], made, target)))
+            part = _part(kernels[0], made, target)
+            if not part:
+                continue
+            tile = "x".join(map(str, part))
             yield Change(
                 steps=steps,
                 after=kernels,
@@ -76,12 +80,16 @@ def _bytes(shape: tuple[int, ...], element: str) -> int:
     return storage_bytes(element, prod(shape))
 
 
-def _tile(kernel: BoundKernel, tensor: int, target: Target) -> list[int]:
-    """What of the tensor is in the core at a time, with the target's own tiles."""
-    tile = tilings.own(kernel, target).tile
+def _part(kernel: BoundKernel, tensor: int, target: Target) -> list[int]:
+    """What of the tensor is in the core at a time, with the target's own tiles; empty where that is
+    all of it, or where it goes out to memory even so."""
+    plan = tilings.own(kernel, target)
     axes = [axis_of(kernel, tensor, place) for place in range(len(kernel.tensors[tensor].shape))]
-    whole = kernel.tensors[tensor].shape
-    return [
-        size if axis is None else min(size, tile[axis])
+    whole = list(kernel.tensors[tensor].shape)
+    part = [
+        size if axis is None else min(size, plan.tile[axis])
         for size, axis in zip(whole, axes, strict=True)
     ]
+    spread = phases(kernel, plan, distributed=target.execution == "waves")
+    leaves = tensor in Residency(kernel, plan, target, spread).out
+    return [] if leaves or part == whole else part

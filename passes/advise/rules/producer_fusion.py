@@ -63,8 +63,11 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
 
 
 def _whole(kernel: BoundKernel) -> bool:
-    """Whether some op of it is one that compilers neither take apart nor fuse."""
-    return any(nest.name.rpartition("linalg_ext.")[2].startswith(WHOLE) for nest in kernel.nests)
+    """Whether some op of it is one that compilers neither take apart nor fuse. IREE takes a softmax
+    apart inside its dispatch, which has the name of it still."""
+    names = [nest.name.rpartition("linalg_ext.")[2] for nest in kernel.nests]
+    own = kernel.name.partition("_dispatch_")[2].lstrip("0123456789_")
+    return any(name.startswith(WHOLE) for name in (*names, own))
 
 
 def _product(kernel: BoundKernel) -> bool:

@@ -2,9 +2,10 @@
 
 What it checks: whether products that share their left or right operand, none of which waits for
 another dispatch, are faster as one. It simulates one kernel with all of them in the same loops,
-and, where they differ in nothing but their number of columns, need nothing of each other and only
-dispatches read their results, one wide product of the weights side by side. What one of them reads
-of another element by element, as an activation that multiplies, stays in the core.
+and, where they differ in nothing but their number of columns and need nothing of each other, one
+wide product of the weights side by side, with a copy for each result that is returned or that
+another command than a dispatch takes. What one of them reads of another element by element, as an
+activation that multiplies, stays in the core.
 Why it matters: each loads the operand again, pays for its launch and fills the cores alone; narrow
 products fill few of them. Past the ridge of every memory level no load is waited for, and nothing
 is advised.
@@ -26,9 +27,10 @@ import msgspec
 from xpu_shark.passes.advise.dataflow import Change, Dataflow, Place
 from xpu_shark.passes.advise.joined import joined, products_first
 from xpu_shark.passes.advise.shrink import resized
-from xpu_shark.simulator.bind import BoundKernel, BoundNest
+from xpu_shark.simulator.bind import Axis, BoundKernel, BoundNest
 from xpu_shark.simulator.nest_cost import matrix_element
 from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.workload import Access, Index
 
 NAME = "sibling_fusion"
 CATEGORY = "xpu-shark.fusion"
@@ -58,10 +60,10 @@ def _changes(flow: Dataflow, group: Sequence[Place]) -> Iterator[Change]:
     if whole is not None:
         yield Change(steps, (whole,), condition, f"one dispatch for these {len(group)} products")
     wide = _side_by_side(kernels, [tensor for _, tensor in group])
-    if wide is not None and _sliced_for_nothing(flow, steps):
+    if wide is not None and not any(flow.before[a] >> b & 1 for a in steps for b in steps):
         kernel, columns = wide
         suggestion = f"one product with the weights side by side ({columns} columns), sliced"
-        yield Change(steps, (kernel,), condition, suggestion)
+        yield Change(steps, (kernel, *_slices(flow, steps)), condition, suggestion)
 
 
 def _group(flow: Dataflow, readers: Sequence[Place], target: Target) -> list[Place]:
@@ -91,18 +93,39 @@ def _waits(flow: Dataflow, step: int, others: Sequence[int]) -> bool:
     return bool(needed)
 
 
-def _sliced_for_nothing(flow: Dataflow, steps: Sequence[int]) -> bool:
-    """Whether slices of one wide result do instead of the results: none of the steps reads
-    another's, and only dispatches read them, which load a slice where it is."""
-    if any(flow.before[step] >> other & 1 for step in steps for other in steps):
-        return False
-    made = [
-        (step, touch.tensor)
-        for step in steps
-        for touch in flow.steps[step].touches or ()
-        if touch.written
-    ]
-    return all(flow.private(place) and flow.readers.get(place) for place in made)
+def _slices(flow: Dataflow, steps: Sequence[int]) -> Iterator[BoundKernel]:
+    """A copy of each result that somebody else than a dispatch takes: dispatches load a slice of
+    the wide result from where it is."""
+    for step in steps:
+        kernel = _kernel(flow, step)
+        for touch in flow.steps[step].touches or ():
+            place = (step, touch.tensor)
+            if touch.written and not (flow.private(place) and flow.readers.get(place)):
+                yield _copied(kernel, touch.tensor)
+
+
+def _copied(kernel: BoundKernel, number: int) -> BoundKernel:
+    """A dispatch that only moves the tensor."""
+    tensor = kernel.tensors[number]
+    here = tuple(Index(terms=((dim, 1),)) for dim in range(len(tensor.shape)))
+    nest = replace(
+        kernel.nests[0],
+        name="slice",
+        extents=tensor.shape,
+        parallel=(True,) * len(tensor.shape),
+        axes=tuple(range(len(tensor.shape))),
+        reads=(Access(tensor=0, map=here),),
+        writes=(Access(tensor=1, map=here),),
+        work=(),
+        contraction=None,
+        points=prod(tensor.shape),
+        trips=1,
+        tiles=(),
+        config="",
+        pinned=False,
+    )
+    axes = tuple(Axis(size, True) for size in tensor.shape)
+    return replace(kernel, name="slice", tensors=(tensor, tensor), nests=(nest,), axes=axes)
 
 
 def _kernel(flow: Dataflow, step: int) -> BoundKernel:

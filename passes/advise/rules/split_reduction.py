@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isqrt, prod
+from typing import TypeVar
 
 import msgspec
 
@@ -58,8 +59,8 @@ def propose(case: Case) -> Iterator[Proposal]:
     parts = _parts(extent, min(cores // tiles, extent // LEAST_PART))
     if parts < 2:
         return
-    launches = split_kernel(kernel, -longest, parts)
     how = _how(case, nest, extent, parts)
+    launches = split_kernel(kernel, -longest, parts, last=ATTRIBUTE in how)
     yield Proposal(
         condition=f"{tiles} tiles on {cores} cores",
         suggestion=f"split the reduction of {extent} into {parts} parts{how}",
@@ -128,9 +129,13 @@ def _is_matmul(nest: BoundNest | Nest) -> bool:
     return dims.lhs_element == dims.rhs_element and list(map(len, roles)) == [0, 1, 1, 1]
 
 
-def split_kernel(kernel: BoundKernel, axis: int, parts: int) -> tuple[BoundKernel, BoundKernel]:
+def split_kernel(
+    kernel: BoundKernel, axis: int, parts: int, *, last: bool = False
+) -> tuple[BoundKernel, BoundKernel]:
     """The dispatch up to the reduction, each part of it as one more parallel dim, and the pass
-    that adds the parts up and goes on from there."""
+    that adds the parts up and goes on from there. With `last`, as IREE has it for its attribute,
+    the parts of one sum lie side by side, else the sums of one part.
+    """
     place = _reducing(kernel)
     assert place is not None
     nest = _with_outer_loop(kernel.nests[place], len(kernel.axes))
@@ -142,23 +147,34 @@ def split_kernel(kernel: BoundKernel, axis: int, parts: int) -> tuple[BoundKerne
         nest,
         extents=extents,
         reads=tuple(_parted(access, dim, step) for access in nest.reads),
-        writes=(Access(tensor=len(kernel.tensors), map=(_plain(0), *result.map)),),
+        writes=(Access(tensor=len(kernel.tensors), map=_with(result.map, _plain(0), last=last)),),
         points=prod(extents),
     )
     shape = kernel.tensors[result.tensor].shape
-    tensors = (*kernel.tensors, BoundTensor((parts, *shape), "f32", True, 0))
+    partials = BoundTensor(_with(shape, parts, last=last), "f32", True, 0)
+    tensors = (*kernel.tensors, partials)
     axes = [Axis(step, False) if n == axis else a for n, a in enumerate(kernel.axes)]
     before = (*kernel.nests[:place], partial)
     first = msgspec.structs.replace(
         kernel, tensors=_global(tensors, before), nests=before, axes=(*axes, Axis(parts, True))
     )
-    return _used(first), _adding(kernel, place, tensors)
+    return _used(first), _adding(kernel, place, tensors, parts, last=last)
 
 
-def _adding(kernel: BoundKernel, place: int, tensors: tuple[BoundTensor, ...]) -> BoundKernel:
+Item = TypeVar("Item")
+
+
+def _with(row: tuple[Item, ...], item: Item, *, last: bool) -> tuple[Item, ...]:
+    return (*row, item) if last else (item, *row)
+
+
+def _adding(
+    kernel: BoundKernel, place: int, tensors: tuple[BoundTensor, ...], parts: int, *, last: bool
+) -> BoundKernel:
     """The parts added up, and the nests behind the reduction."""
     nest = kernel.nests[place]
-    result, (parts, *shape) = nest.writes[0], tensors[-1].shape
+    result = nest.writes[0]
+    shape = kernel.tensors[result.tensor].shape
     every = tuple(_plain(1 + position) for position in range(len(shape)))
     count = len(kernel.axes)
     total = msgspec.structs.replace(
@@ -167,7 +183,7 @@ def _adding(kernel: BoundKernel, place: int, tensors: tuple[BoundTensor, ...]) -
         extents=(parts, *shape),
         parallel=(False, *(True for _ in shape)),
         axes=(count, *_walked(nest, result, count + 1)),
-        reads=(Access(tensor=len(tensors) - 1, map=(_plain(0), *every)),),
+        reads=(Access(tensor=len(tensors) - 1, map=_with(every, _plain(0), last=last)),),
         writes=(Access(tensor=result.tensor, map=every),),
         work=(Work(kind="add", element="f32"),),
         contraction=None,
