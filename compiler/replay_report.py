@@ -13,7 +13,7 @@ from xpu_shark.simulator.workload import trip_counts
 _VERDICTS = {
     "below bound": "below the bound: the model is wrong here",
     "within bounds": "between bound and serial",
-    "above serial": "above serial: overhead outside the kernels",
+    "above serial": "above serial: latency, or overhead outside the kernels",
 }
 
 

@@ -58,7 +58,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Below the bound the model is wrong; above serial is overhead outside the kernels."""
+        """Below the bound the model is wrong; above serial is what no unit is busy with."""
         if self.measured_ps is None or self.bound_ps is None or self.serial_ps is None:
             return None
         if self.measured_ps < self.bound_ps:

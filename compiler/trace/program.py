@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -66,6 +67,7 @@ def read(module: str, flags: Sequence[str]) -> Workload:
     with CompileSession(command) as session:
         steps = pipeline.Pipeline(session, command, default_filter="")
         done = steps.parse() and steps.run([_ReadWorkload()], shared)
+    gc.unfreeze()  # of the session: the runtime's own objects have to go before the process ends
     if not done or shared.workload is None:
         raise UsageError(f"--module={module}: does not compile with these flags")
     return shared.workload
