@@ -122,7 +122,7 @@ def test_no_split_where_cores_are_full_or_the_reduction_short(shape: tuple[int, 
 
 def test_narrower_operands_halve_bytes_and_pay_for_their_conversion() -> None:
     wide = case(matmul(1024, 1024, 1024), "tpu_v6e")
-    [proposal] = precision.propose(wide)
+    proposal, *_ = precision.propose(wide)
     kernel, _ = proposal.launches[0]
     # Two operand elements are converted for each element of the larger operand.
     assert [w.count for w in kernel.nests[0].work if w.kind == "quantise"] == [2]
@@ -143,7 +143,7 @@ def test_a_narrower_type_pays_where_conversions_take_less_than_the_bytes(lanes: 
     thin = case(AT_BOUND, msgspec.structs.replace(usual, vector=vector))
     assert thin.run.time_ps <= 1.05 * thin.run.bounds.bound_ps
     assert precision.ceiling(thin.run, thin.target) > 0.9 * thin.run.time_ps
-    [proposal] = precision.propose(thin)
+    proposal, *_ = precision.propose(thin)
     proof, gain = prove(thin, proposal), 1 / max(0.5, 2 / lanes)
     if gain <= 1:
         assert proof is None
@@ -160,7 +160,7 @@ def test_where_conversions_and_bytes_are_even_the_verdict_is_open() -> None:
     vector = msgspec.structs.replace(usual.vector, cycles_per_op=cycles)
     uncertain = msgspec.structs.replace(usual.uncertainty, compute=0.2)
     thin = case(AT_BOUND, msgspec.structs.replace(usual, vector=vector, uncertainty=uncertain))
-    [proposal] = precision.propose(thin)
+    proposal, *_ = precision.propose(thin)
     proof = prove(thin, proposal)
     assert proof is not None
     assert proof.state == "indeterminate"
@@ -181,7 +181,7 @@ def test_where_conversions_and_bytes_are_even_the_verdict_is_open() -> None:
 def test_the_narrower_type_is_one_that_the_matrix_unit_can_run(
     name: str, wide: str, narrow: str, multiplied: str
 ) -> None:
-    [proposal] = precision.propose(case(matmul(1, 4096, 4096, wide), name))
+    proposal, *_ = precision.propose(case(matmul(1, 4096, 4096, wide), name))
     assert proposal.suggestion.startswith(f"{narrow} operands")
     assert (f"multiplied as {multiplied}" in proposal.suggestion) is (multiplied != narrow)
 
@@ -190,7 +190,7 @@ def test_a_product_of_16_bits_at_its_bound_passes_unless_bytes_are_the_bound() -
     # xdna2 stores f8 and multiplies bf16: one row moves half the bytes, a large square none the
     # less does as many multiply-adds at the same rate. mi300x multiplies f8 at twice the rate.
     thin = case(matmul(1, 4096, 4096, "bf16"), "xdna2")
-    [proposal] = precision.propose(thin)
+    proposal, *_ = precision.propose(thin)
     proof = prove(thin, proposal)
     assert proof is not None
     assert proof.low > 1.5
@@ -202,7 +202,7 @@ def test_f32_at_its_bound_is_told_of_a_faster_type() -> None:
     # mi300x: 1024 multiply-adds a cycle in bf16, 128 in f32.
     wide = case(matmul(4096, 4096, 4096), "mi300x")
     assert wide.run.time_ps <= 1.05 * wide.run.bounds.bound_ps
-    [proposal] = precision.propose(wide)
+    proposal, *_ = precision.propose(wide)
     proof = prove(wide, proposal)
     assert proof is not None
     assert 4 < proof.low <= proof.speedup < 1024 / 128
@@ -266,3 +266,18 @@ def test_a_fusion_uses_up_every_dispatch_that_it_joins() -> None:
 
 def test_what_is_not_certain_is_not_promised() -> None:
     assert budget([finding(100, "a", state="indeterminate"), finding(7, "a")]) == 7
+
+
+def test_a_thorough_search_tries_integers_and_4_bits_where_bytes_are_the_limit() -> None:
+    # One row times a matrix of 2 n n bytes: i8 has half of them, 4 bits a quarter of the weights'.
+    n = 4096
+    thin = replace(case(matmul(1, n, n, "bf16"), "a100"), thorough=True)
+    f8, i8, packed = precision.propose(thin)
+    assert "i8 operands" in i8.suggestion
+    assert "in 4 bits" in packed.suggestion
+    sizes = [compulsory_bytes(proposal.launches[0][0]) for proposal in (f8, i8, packed)]
+    rows, result = n, compulsory_bytes(thin.kernel) - 2 * (n * n + n)
+    assert sizes == [n * n + rows + result] * 2 + [n * n // 2 + 2 * rows + result]
+    # Arithmetic is the limit of the square: nothing that only takes bytes away.
+    square = replace(case(matmul(n, n, n, "bf16"), "a100"), thorough=True)
+    assert not any("4 bits" in proposal.suggestion for proposal in precision.propose(square))

@@ -3,13 +3,13 @@
 
 // Between its bound and the sum of all least times, and no tile is faster: what the wait costs is
 // said at high effort, and adds to no total.
-// CHECK: [xpu-shark.tiling] matmul 64x128x16 bf16 on tiny {{.*}} with a practically free transfer set-up it would be {{.*}} as fast: no change of the program gives that
+// CHECK: [xpu-shark.tiling] matmul 64x128x16 i8 on tiny {{.*}} with a practically free transfer set-up it would be {{.*}} as fast: no change of the program gives that
 // CHECK: [xpu-shark.summary] product on tiny: 0 suggestions and 0 that depend on uncertain constants, 1 about another machine; {{.*}} save 0 ps
 // DEFAULT: [xpu-shark.summary] product on tiny: no findings
-func.func @product(%a: tensor<64x16xbf16>, %b: tensor<16x128xbf16>) -> tensor<64x128xf32> {
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<64x128xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x128xf32>) -> tensor<64x128xf32>
-  %0 = linalg.matmul ins(%a, %b : tensor<64x16xbf16>, tensor<16x128xbf16>) outs(%init : tensor<64x128xf32>) -> tensor<64x128xf32>
-  return %0 : tensor<64x128xf32>
+func.func @product(%a: tensor<64x16xi8>, %b: tensor<16x128xi8>) -> tensor<64x128xi32> {
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<64x128xi32>
+  %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<64x128xi32>) -> tensor<64x128xi32>
+  %0 = linalg.matmul ins(%a, %b : tensor<64x16xi8>, tensor<16x128xi8>) outs(%init : tensor<64x128xi32>) -> tensor<64x128xi32>
+  return %0 : tensor<64x128xi32>
 }

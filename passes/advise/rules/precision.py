@@ -5,7 +5,8 @@ in f8, where the target's matrix unit takes the type, or one that holds it and b
 limit, with the conversion of every operand element that a tile takes as work of its own on the
 vector unit. A product at its bound is looked at too: its bytes, or its f32 multiply-adds, are
 what a narrower type makes less of. One of 16 bits that keeps the matrix unit busy all the time
-passes as it is.
+passes as it is. At high effort it also tries i8 where the unit takes it, and where bytes are the
+limit the larger operand in 4 bits (i4 or f4E2M1FN), widened where it is read.
 Why it matters: half the bytes, and a faster rate where the unit has one for the type. Where the
 conversions take longer than the bytes save there is no advice: the simulation says so.
 Example: a product of f32 operands on a unit that runs bf16 at four times the rate; one row times
@@ -18,6 +19,7 @@ differently: check accuracy.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 import msgspec
 
@@ -33,6 +35,7 @@ from xpu_shark.simulator.workload import Work
 NAME = "precision"
 CATEGORY = "xpu-shark.precision"
 F8 = ("f8E4M3FN", "f8E4M3FNUZ")
+I8, I4 = "i8", "i4"
 # Types of half the bytes, best first; the first that the unit has is taken, else the first that it
 # can run in a wider one.
 NARROWER = {"f32": ("bf16", "f16"), "bf16": F8, "f16": F8}
@@ -44,26 +47,67 @@ def ceiling(run: KernelRun, target: Target) -> int:
 
 
 def propose(case: Case) -> Iterator[Proposal]:
-    """The main product of the dispatch in the next narrower float type."""
+    """The main product of the dispatch in the next narrower float type; at high effort also in
+    integers, and with its larger operand in 4 bits."""
     for nest in case.kernel.nests:
         dims = nest.contraction
         if dims is None or dims.lhs_element != dims.rhs_element:
             continue
-        found = _narrower(case.target, dims.lhs_element)
-        if found is None or _at_its_best(case, dims.lhs_element):
+        wide = dims.lhs_element
+        if wide not in NARROWER or _at_its_best(case, wide):
             continue
-        narrow, element = found
-        if element != narrow and _limit(case) != case.target.memory[0].name:
-            continue
-        widened = f"multiplied as {element}, " if element != narrow else ""
-        kernel = narrowed(case.kernel, dims.lhs_element, narrow)
-        yield Proposal(
-            condition=f"product of {dims.lhs_element} operands",
-            suggestion=f"{narrow} operands, {widened}accumulated in {dims.accumulator}",
-            launches=((kernel, case.tiling(kernel)),),
-            confidence="low",
-        )
+        by_bytes = _limit(case) == case.target.memory[0].name
+        for narrow, element in _narrower(case.target, wide, thorough=case.thorough):
+            if element != narrow and not by_bytes:
+                continue
+            widened = f"multiplied as {element}, " if element != narrow else ""
+            sums = "i32" if narrow == I8 else dims.accumulator
+            yield _proposal(
+                case,
+                narrowed(case.kernel, wide, narrow),
+                f"{narrow} operands, {widened}accumulated in {sums}",
+                wide,
+            )
+        if case.thorough and by_bytes:
+            yield _proposal(
+                case,
+                with_packed(case.kernel, nest),
+                "its larger operand in 4 bits (i4 or "
+                f"f4E2M1FN), widened to {wide} where it is read",
+                wide,
+            )
         return
+
+
+def _proposal(case: Case, kernel: BoundKernel, suggestion: str, wide: str) -> Proposal:
+    return Proposal(
+        condition=f"product of {wide} operands",
+        suggestion=suggestion,
+        launches=((kernel, case.tiling(kernel)),),
+        confidence="low",
+    )
+
+
+def with_packed(kernel: BoundKernel, product: BoundNest) -> BoundKernel:
+    """`kernel` with the operand of `product` that has more elements stored in 4 bits; each of its
+    elements is widened once in every tile that takes it."""
+    assert product.contraction is not None
+    places = (product.contraction.lhs, product.contraction.rhs)
+    packed = max(
+        (product.reads[place].tensor for place in places),
+        key=lambda tensor: prod(kernel.tensors[tensor].shape),
+    )
+    tensors = tuple(
+        msgspec.structs.replace(tensor, element=I4) if number == packed else tensor
+        for number, tensor in enumerate(kernel.tensors)
+    )
+    wide = product.contraction.lhs_element
+    widening = Work(kind="quantise", element=wide, count=1)
+    nests = tuple(
+        msgspec.structs.replace(nest, work=(*nest.work, widening)) if nest is product else nest
+        for nest in kernel.nests
+    )
+    return msgspec.structs.replace(kernel, tensors=tensors, nests=nests)
 
 
 def narrowed(kernel: BoundKernel, wide: str, narrow: str) -> BoundKernel:
@@ -115,8 +159,13 @@ def _limit(case: Case) -> str:
     return max(least, key=lambda name: least[name])
 
 
-def _narrower(target: Target, wide: str) -> tuple[str, str] | None:
-    """The type to go to and the one that it is multiplied in; None where the unit takes none."""
-    runs = [(narrow, matrix.supports(target, narrow, narrow)) for narrow in NARROWER.get(wide, ())]
+def _narrower(target: Target, wide: str, *, thorough: bool) -> list[tuple[str, str]]:
+    """Types to go to with those that they are multiplied in: the first of the floats that the unit
+    has, else the first that it can run in a wider one; with `thorough` i8 too, where it has that.
+    """
+    runs = [(narrow, matrix.supports(target, narrow, narrow)) for narrow in NARROWER[wide]]
     taken = [(narrow, element) for narrow, element in runs if element is not None]
-    return min(taken, key=lambda pair: pair[0] != pair[1], default=None)
+    found = [min(taken, key=lambda pair: pair[0] != pair[1])] if taken else []
+    if thorough and matrix.supports(target, I8, I8) == I8:
+        found.append((I8, I8))
+    return found
