@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
+import msgspec
+
 from xpu_shark.passes.advise.dataflow import Change, Dataflow, Step, dataflow
 from xpu_shark.passes.advise.prove import MIN_GAIN, judged
 from xpu_shark.passes.advise.ridge import past_ridge
@@ -66,8 +68,19 @@ def findings(report: Report, analysis: Analysis, least_share: float) -> list[Fin
         flow = dataflow(source, own, analysis)
         for rule in ACROSS_RULES:
             more = list(_Search(flow, function, analysis, least_share).of(rule))
+            if function.exposed_ps is not None:
+                more = [_beside_collectives(each) for each in more]
             found += [each for each in more if not any(_same(other, each) for other in found)]
     return found
+
+
+def _beside_collectives(finding: Finding) -> Finding:
+    """Launches apart may hide a collective that one launch would wait for, or that would wait for
+    it: both sides are simulated without."""
+    depends_on = (*finding.depends_on, "overlap with collectives")
+    return msgspec.structs.replace(
+        finding, state="indeterminate", confidence="low", depends_on=depends_on
+    )
 
 
 def _same(other: Finding, finding: Finding) -> bool:
