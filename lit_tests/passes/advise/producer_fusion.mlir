@@ -1,7 +1,7 @@
 // RUN: xpu-shark simulate %s --xpu-target=mi300x | FileCheck %s
 
 // A barrier keeps exponentials and their sums apart: the exponentials are stored and loaded again.
-// CHECK: elementwise {{[0-9x]+}} f32 and reduction 4096x1024 f32 on mi300x {{.*}} one dispatch for both instead of pair_dispatch_0_{{.*}}, whose result only pair_dispatch_1_{{.*}} reads, in a dispatch of its own
+// CHECK: elementwise {{[0-9x]+}} f32 and reduction 4096x1024 f32 on mi300x {{.*}} one dispatch for both instead of pair_dispatch_0_{{.*}}, whose result only a launch of pair_dispatch_1_{{.*}} reads, in a dispatch of its own
 func.func @pair(%x: tensor<4096x1024xf32>) -> tensor<4096xf32> {
   %empty = tensor.empty() : tensor<4096x1024xf32>
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
@@ -24,7 +24,7 @@ func.func @pair(%x: tensor<4096x1024xf32>) -> tensor<4096xf32> {
 
 // Of a pair that is hardly more than its launches the launch is no finding of its own.
 // CHECK-NOT: one launch for it
-// CHECK: one dispatch for both instead of small_dispatch_0_{{.*}}, whose result only small_dispatch_1_{{.*}} reads
+// CHECK: one dispatch for both instead of small_dispatch_0_{{.*}}, whose result only a launch of small_dispatch_1_{{.*}} reads
 // CHECK-NOT: one launch for it
 // CHECK: small on mi300x: {{[0-9]+}} suggestion
 func.func @small(%x: tensor<64x64xf32>) -> tensor<64xf32> {

@@ -56,8 +56,8 @@ def propose(flow: Dataflow, target: Target) -> Iterator[Change]:
         yield Change(
             steps=steps,
             after=kernels,
-            condition=f"{each.kernel.name}, whose result only {reader.name} reads, in a dispatch "
-            "of its own",
+            condition=f"{each.kernel.name}, whose result only a launch of {reader.name} reads, "
+            "in a dispatch of its own",
             suggestion="one dispatch for both",
         )
 

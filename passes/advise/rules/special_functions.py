@@ -166,7 +166,7 @@ FORMS: dict[str, tuple[tuple[str, Form], ...]] = {
         ("products of x, and of its square root where the exponent is a half", _halves),
         ("exp(y log x)", _by_logarithm),
     ),
-    "sqrt": (("x rsqrt(x)", _ops(rsqrt=1, mul=1)),),
+    "sqrt": (("x rsqrt(x), but for x = 0,", _ops(rsqrt=1, mul=1)),),
     "rem": (),
     "int_div": (),  # by a constant the bridge counts what compilers make of it
     "exp": (),
