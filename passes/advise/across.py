@@ -21,6 +21,7 @@ from xpu_shark.passes.advise.rules import (
     sibling_fusion,
     standalone_conversion,
 )
+from xpu_shark.passes.advise.sequence import sequence
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.module_pass import Analysis, Effort
 from xpu_shark.simulator import tiling as tilings
@@ -61,11 +62,10 @@ def findings(report: Report, analysis: Analysis, least_share: float) -> list[Fin
     """What the rules find in each function that saves at least that share of its time."""
     found: list[Finding] = []
     for function in report.functions:
-        source = next(f for f in analysis.simulated.functions if f.name == function.name)
         own = [d for d in report.dispatches if d.function == function.name]
         if not function.time_ps:
             continue
-        flow = dataflow(source, own, analysis)
+        flow = dataflow(sequence(function.name, analysis).function, own, analysis)
         for rule in ACROSS_RULES:
             more = list(_Search(flow, function, analysis, least_share).of(rule))
             if function.exposed_ps is not None:

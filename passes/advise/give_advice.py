@@ -15,7 +15,7 @@ from xpu_shark.passes.advise.case import HYPOTHETICAL, Case, Proposal, bound
 from xpu_shark.passes.advise.neighbours import Neighbours, neighbours
 from xpu_shark.passes.advise.prove import MIN_GAIN, Proof, prove
 from xpu_shark.passes.advise.rules import Rule
-from xpu_shark.passes.advise.sequence import Sequence
+from xpu_shark.passes.advise.sequence import sequence
 from xpu_shark.passes.advise.trials import LEAST_SHARE, Trial, trials
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import ReportLimits
@@ -61,7 +61,7 @@ class GiveAdvice(ModulePass):
     def _function(self, function: Function, report: Report, analysis: Analysis) -> list[Finding]:
         """What the rules find where they could save most."""
         dispatches = [d for d in report.dispatches if d.function == function.name]
-        steps = _steps(function, analysis)
+        steps = sequence(function.name, analysis)
         idle = [d for d in dispatches if d.run is None and d.state == "modelled" and not d.missing]
 
         def case_of(dispatch: Dispatch) -> Case:
@@ -72,13 +72,6 @@ class GiveAdvice(ModulePass):
             for case, proposed in trials(function, dispatches, analysis, case_of)
             for finding in _findings(case, proposed, function)
         ]
-
-
-def _steps(function: Function, analysis: Analysis) -> Sequence:
-    """What the function runs, in order."""
-    workload = analysis.simulated
-    source = next(each for each in workload.functions if each.name == function.name)
-    return Sequence(source, {kernel.name: kernel for kernel in workload.kernels}, analysis.dims)
 
 
 def _findings(case: Case, proposed: list[Trial], function: Function) -> list[Finding]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from xpu_shark.passes.advise.case import bound
 from xpu_shark.passes.advise.prove import MIN_GAIN, judged
 from xpu_shark.passes.advise.sequence import Sequence as Steps
-from xpu_shark.passes.advise.sequence import Step
+from xpu_shark.passes.advise.sequence import Step, sequence
 from xpu_shark.passes.advise.trials import WORTH_TRYING
 from xpu_shark.passes.annotate import wording
 from xpu_shark.passes.annotate.report_limits import settings
@@ -67,10 +67,8 @@ class Case:
 def findings(report: Report, analysis: Analysis) -> Iterator[Finding]:
     """One for all moves of a function that are there for the same reason, where they take at
     least the share of its time that is worth a try."""
-    workload, share = analysis.simulated, WORTH_TRYING[analysis.effort]
-    kernels = {kernel.name: kernel for kernel in workload.kernels}
+    share = WORTH_TRYING[analysis.effort]
     for function in report.functions:
-        source = next(each for each in workload.functions if each.name == function.name)
         records = {
             (command.kind, command.payload_bytes): command
             for command in report.commands
@@ -82,7 +80,7 @@ def findings(report: Report, analysis: Analysis) -> Iterator[Finding]:
             continue
         dispatches = [d for d in report.dispatches if d.function == function.name and d.run]
         groups: dict[tuple[str, str], list[Case]] = {}
-        for case in _cases(Steps(source, kernels, analysis.dims), records, dispatches):
+        for case in _cases(sequence(function.name, analysis), records, dispatches):
             key = (case.reason.condition, case.reason.suggestion)
             groups.setdefault(key, []).append(case)
         for cases in groups.values():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
+from xpu_shark.passes.module_pass import Analysis
 from xpu_shark.simulator.stay import Path
 from xpu_shark.simulator.touches import Touch, touches, value
 from xpu_shark.simulator.workload import (
@@ -172,6 +173,13 @@ class Sequence:
                     return True
                 live = live.after(other, step.block)
         return False
+
+
+def sequence(name: str, analysis: Analysis) -> Sequence:
+    """That of a function of the report."""
+    workload = analysis.simulated
+    function = next(each for each in workload.functions if each.name == name)
+    return Sequence(function, {each.name: each for each in workload.kernels}, analysis.dims)
 
 
 def _ordered(one: Step, other: Step) -> bool:
