@@ -123,15 +123,16 @@ def _encoder(name: str, heads: int, length: int, d: int) -> str:
 
 
 def _grouped(name: str, heads: int, cached: int, queries: int, keys: int, d: int) -> str:
-    """Query heads share a cached head in groups of `heads / cached`."""
+    """Query heads share a cached head in groups of `heads / cached`. Tokens come first, as a
+    serving program's cache has them."""
     group = heads // cached
     if group == 1:
         return _plain(name, heads, queries, keys, d)
     q, kv = (
-        _tensor(cached, group, queries, d, element="bf16"),
-        _tensor(cached, keys, d, element="bf16"),
+        _tensor(queries, cached, group, d, element="bf16"),
+        _tensor(keys, cached, d, element="bf16"),
     )
-    maps = ("b, g, m, k1", "b, k2, k1", "b, k2, n", "b, g, m, n")
+    maps = ("m, b, g, k1", "k2, b, k1", "k2, b, n", "m, b, g, n")
     return _attention(name, "b, g, m, n, k1, k2", maps, (q, kv, kv), d)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.footprint import REMEMBERED
+from xpu_shark.simulator.head_layout import LANES
 from xpu_shark.simulator.workload import Access, Index
 
 
@@ -33,14 +34,17 @@ def recomputing(kernel: BoundKernel) -> BoundKernel:
 
 @lru_cache(maxsize=REMEMBERED)
 def narrowed(kernel: BoundKernel, spilled: frozenset[int]) -> BoundKernel:
-    """`kernel` with products' results that went out to memory in the type of the operands."""
+    """`kernel` with what went out to memory as it lies there: rows padded to whole registers, a
+    product's result in the type of its operands."""
     tensors = list(kernel.tensors)
     for nest in kernel.nests:
         for write in nest.writes:
             if nest.contraction is not None and write.tensor in spilled:
                 element = nest.contraction.lhs_element
                 tensor = tensors[write.tensor]
-                tensors[write.tensor] = msgspec.structs.replace(tensor, element=element)
+                tensors[write.tensor] = msgspec.structs.replace(
+                    tensor, element=element, row_granule=LANES
+                )
     return msgspec.structs.replace(kernel, tensors=tuple(tensors))
 
 

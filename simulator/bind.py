@@ -41,7 +41,8 @@ ALONE = Context()
 
 class BoundTensor(Struct, frozen=True, cache_hash=True):
     """A `resident` tensor is in the scratchpad, and never moves; the share `cached` of one is in a
-    CPU's last cache, where that is known."""
+    CPU's last cache, where that is known. Rows of the last dimension are stored in whole
+    `row_granule` elements."""
 
     shape: tuple[int, ...]
     element: str
@@ -49,6 +50,7 @@ class BoundTensor(Struct, frozen=True, cache_hash=True):
     contiguous: int
     resident: bool = False
     cached: float | None = None
+    row_granule: int = 1
 
 
 class BoundNest(Struct, frozen=True, cache_hash=True):

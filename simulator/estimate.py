@@ -5,7 +5,7 @@ It never reaches a report: the chosen tiling is simulated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import msgspec
@@ -56,7 +56,8 @@ def estimate(kernel: BoundKernel, tiling: Tiling, target: Target) -> Estimate:
     compute = {"matrix": 0, "vector": 0}
     for phase, number in _nests(parts):
         nest = kernel.nests[number]
-        extents, count = _tile(kernel, tiling, nest, phase.loops, spread)
+        extents = _extents(kernel, tiling.tile, tiling, nest, phase.loops, spread)
+        count = _turns(kernel, tiling, phase.moving, 1) * _walks(kernel, tiling, phase)
         for op in ops(kernel, nest, target, extents):
             compute[op.unit] += op.cost.service_ps * count * nest.trips * rounds
     flow = _traffic(kernel, tiling, target, parts, residency, spread)
@@ -140,15 +141,16 @@ def operands(
             if not residency.moves(number, access, written=written):
                 continue
             level = level_of(kernel, nest, access, phase.moving)
-            shared = len(phase.loops) - len(phase.inner)
+            loops = phase.moving[:level]
+            shared = len(phase.moving) - len(phase.inner)
             own = phase.nests if level > shared else ()  # loops of its own: loaded anew
-            key = (access.tensor, written, *depends_on(nest, access), phase.loops[:level], own)
+            key = (access.tensor, written, *depends_on(nest, access), loops, own)
             if key in seen:
                 continue
             seen.add(key)
-            extents, _ = _tile(kernel, tiling, nest, phase.loops[:level], spread)
+            extents = _extents(kernel, tiling.transfer, tiling, nest, loops, spread)
             part = region(kernel.tensors[access.tensor], access, extents)
-            turns = _iterations(kernel, tiling, phase.loops[:level], nest.trips)
+            turns = _turns(kernel, tiling, loops, nest.trips)
             times = turns * tiles
             if lattice is not None and not written and len(target.memory) > 2:
                 axes = {nest.axes[dim] for index in access.map for dim, _ in index.terms}
@@ -165,23 +167,36 @@ def _nests(parts: tuple[Phase, ...]) -> Iterator[tuple[Phase, int]]:
             yield phase, number
 
 
-def _tile(
-    kernel: BoundKernel, tiling: Tiling, nest: BoundNest, loops: tuple[int, ...], spread: bool
-) -> tuple[list[int], int]:
-    """(extent of each of the nest's dims inside `loops`, how often the loops turn)."""
+def _extents(
+    kernel: BoundKernel,
+    sizes: Sequence[int],
+    tiling: Tiling,
+    nest: BoundNest,
+    loops: tuple[int, ...],
+    spread: bool,
+) -> list[int]:
+    """Extent of each of the nest's dims inside `loops` over parts of `sizes`."""
     inside = set(loops) | (set(tiling.order) if spread else set())
-    extents = [
-        min(tiling.tile[axis], kernel.axes[axis].extent) if axis in inside else extent
+    return [
+        min(sizes[axis], kernel.axes[axis].extent) if axis in inside else extent
         for axis, extent in zip(nest.axes, nest.extents, strict=True)
     ]
-    return extents, _iterations(kernel, tiling, loops, 1)
 
 
-def _iterations(kernel: BoundKernel, tiling: Tiling, loops: tuple[int, ...], trips: int) -> int:
+def _turns(kernel: BoundKernel, tiling: Tiling, loops: tuple[int, ...], trips: int) -> int:
+    """How often `loops` over what transfers bring turn."""
     count = 1
     for axis in loops:
-        count *= trips if axis < 0 else -(-kernel.axes[axis].extent // tiling.tile[axis])
+        count *= trips if axis < 0 else -(-kernel.axes[axis].extent // tiling.transfer[axis])
     return count
+
+
+def _walks(kernel: BoundKernel, tiling: Tiling, phase: Phase) -> int:
+    """Tiles in what a transfer brings."""
+    return prod(
+        -(-min(tiling.transfer[axis], kernel.axes[axis].extent) // tiling.tile[axis])
+        for axis in (*phase.walk, *phase.walk_inner)
+    )
 
 
 def _tiles(kernel: BoundKernel, tiling: Tiling) -> int:

@@ -12,10 +12,11 @@ from math import prod
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.emit import Bodies, Emitter, extend, loop
-from xpu_shark.simulator.nest_cost import matrix_element, ops, units
+from xpu_shark.simulator.head_layout import LANES, moves_ps
+from xpu_shark.simulator.nest_cost import Op, matrix_element, ops, units
 from xpu_shark.simulator.program import Instruction
 from xpu_shark.simulator.target import Systolic, Target
-from xpu_shark.simulator.units.cost import ceildiv
+from xpu_shark.simulator.units.cost import Cost, ceildiv
 
 
 def takes_results(
@@ -53,14 +54,24 @@ def emit(
     target: Target,
     tiles: Mapping[int, Sequence[int]],
     path: tuple[object, ...],
+    *,
+    serial: bool = False,
 ) -> Bodies:
     """The code of one tile: `tiles[n]` are the extents of nest n, the product's first. A product
-    behind vector work has a loop of its own: the array has taken all blocks of the one before."""
+    behind vector work has a loop of its own: the array has taken all blocks of the one before.
+    Tiles of a `serial` attention wait for the last result of the one before."""
     numbers = tuple(tiles)
     path = (*path, "flow", numbers[0])
-    blocks = _blocks(kernel.nests[numbers[0]], target, tiles[numbers[0]])
+    nests = [kernel.nests[n] for n in numbers]
+    blocks = _blocks(nests, target, tiles[numbers[0]])
     work = [op for n in numbers for op in ops(kernel, kernel.nests[n], target, tiles[n])]
+    fused = any(nest.contraction is not None for nest in nests[1:])
+    if fused:
+        work = _with_moves(work, kernel, target, tiles)
     code: Bodies = {}
+    turn = emitter.channel((*path, "turn"), work[-1].unit, 1) if fused and serial else -1
+    if turn >= 0:
+        emitter.wait(code, work[0].unit, turn)
     bodies: Bodies = {}
     for place, op in enumerate(work):
         follows = place > 0 and work[place - 1].unit != op.unit
@@ -88,12 +99,37 @@ def emit(
             emitter.post(part, op.unit, data, op.cost.latency_ps)
         extend(bodies, part)
     extend(code, loop(bodies, blocks, emitter.tag(path)))
+    if turn >= 0:
+        emitter.post(code, work[-1].unit, turn, work[-1].cost.latency_ps)
     return code
 
 
-def _blocks(product: BoundNest, target: Target, tile: Sequence[int]) -> int:
-    dims, unit = product.contraction, target.matrix
+def _blocks(nests: Sequence[BoundNest], target: Target, tile: Sequence[int]) -> int:
+    """Of results that are handed over at a time. A softmax takes whole rows, no exponential before
+    the row's maximum: as many as a register has lanes for one number of each."""
+    dims, unit = nests[0].contraction, target.matrix
     assert dims is not None
     assert isinstance(unit, Systolic)
     batch, rows, cols = (prod(tile[dim] for dim in group) for group in (dims.batch, dims.m, dims.n))
+    if any(nest.contraction is None and not all(nest.parallel) for nest in nests):
+        return max(1, batch * ceildiv(rows, LANES))
     return max(1, batch * ceildiv(rows, unit.rows) * ceildiv(cols, unit.cols))
+
+
+def _with_moves(
+    work: Sequence[Op],
+    kernel: BoundKernel,
+    target: Target,
+    tiles: Mapping[int, Sequence[int]],
+) -> list[Op]:
+    """`work` of a fused attention, whose products wait while their operands are moved."""
+    moves = [
+        moves_ps(kernel, kernel.nests[number], target, tile)
+        for number, tile in tiles.items()
+        if kernel.nests[number].contraction is not None
+    ]
+    result = []
+    for op in work:
+        extra = moves.pop(0) if op.unit == "matrix" else 0
+        result.append(Op(op.unit, Cost(op.cost.service_ps + extra, op.cost.latency_ps)))
+    return result

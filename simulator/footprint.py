@@ -49,6 +49,8 @@ def _region(tensor: BoundTensor, access: Access, tile: tuple[int, ...]) -> Regio
         else:
             span = 1 + sum(abs(c) * (tile[dim] - 1) for dim, c in index.terms)
             spans.append(max(0, min(extent, span)))
+    if spans and tensor.row_granule > 1:
+        spans[-1] = -(-spans[-1] // tensor.row_granule) * tensor.row_granule
     elements = prod(spans) * prod(tile[dim] for dim in picked)
     run = min(_run(tensor, spans), elements)
     if not elements or not run:

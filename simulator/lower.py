@@ -24,6 +24,7 @@ from xpu_shark.simulator.residency import Residency, depends_on, level_of, produ
 from xpu_shark.simulator.steps import Step, group
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.traffic import transfer
+from xpu_shark.simulator.units.cost import ceildiv
 from xpu_shark.simulator.units.launch import launch_ps
 from xpu_shark.simulator.workgroups import start_each
 from xpu_shark.simulator.workload import Access
@@ -137,14 +138,20 @@ class _Lowering:
                 number: nest_code.tile(self.kernel.nests[number], variants[0])
                 for number in step.nests
             }
-            return flow.emit(self.emitter, self.kernel, self.target, tiles, path)
+            serial = self.tiling.serial
+            return flow.emit(self.emitter, self.kernel, self.target, tiles, path, serial=serial)
         tag = self.emitter.tag((*path, step.axis, step.nests[0]))
         inner = (*path, tag)
         if step.axis < 0:  # the trips of a loop around the phase
             body = self._body(step.phases, depth + 1, variants, inner)
             return loop(body, step.phases[0].trips, tag)
-        tile = self.tiling.tile[step.axis]
-        whole, edge = divmod(variants[0].extents[step.axis], tile)
+        extent = variants[0].extents[step.axis]
+        if depth < len(step.phases[0].moving):
+            tile = self.tiling.transfer[step.axis]
+            whole, edge = divmod(extent, tile)
+        else:
+            tile, edge = self.tiling.tile[step.axis], 0
+            whole = ceildiv(extent, tile)
         bodies: Bodies = {}
         for size, count in ((tile, whole), (edge, 1)):
             if size and count:
@@ -178,10 +185,13 @@ class _Lowering:
         return found
 
     def _streams(self, nest: BoundNest) -> tuple[str, ...]:
-        """Streams that a nest's instructions are on; a nest without work only stores."""
-        return units(nest, self.target) or (
-            nest_code.COPIER if nest in self.copies else self.stores[0],
-        )
+        """Streams that a nest's instructions are on. A nest without work only stores, but where
+        what it writes stays."""
+        if names := units(nest, self.target):
+            return names
+        number = self.kernel.nests.index(nest)
+        leaves = any(self.residency.moves(number, access, written=True) for access in nest.writes)
+        return (self.stores[0] if leaves and nest not in self.copies else nest_code.COPIER,)
 
     def _load(
         self,

@@ -3,10 +3,13 @@
 A *phase* is one or more nests with the same loops. Loops over parallel axes come first, in the
 tiling's order; consecutive phases that loop over the same axis share that loop, so that a
 bias add runs on the matmul's tile while it is still in the core. Loops over reduction axes are a
-phase's own. An axis whose tile is its whole extent has no loop.
+phase's own. An axis whose tile is its whole extent has no loop. Where more is moved at a time than
+is worked on at once, loops over the one are around loops over the other.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,39 +21,55 @@ class Tiling(msgspec.Struct, frozen=True):
     """`tile[a]`: iterations of axis a a core holds at once; `order`: parallel axes as looped,
     outermost first. `source` says who chose it: "ir", "default" or "best". With `apart` every
     product and every reduction walks over all of its data before the next one starts, as where a
-    compiler has no fused kernel (`apart.py`). With `staged` operands are loaded whole before the
-    first tile and results stored whole after the last one."""
+    compiler has no fused kernel (`apart.py`). `moved[a]`: iterations of axis a that a transfer
+    brings, where those are more than the core works on at once; tiles inside are whole ones, what
+    hangs over an edge is worked on as well. With `serial` blocks of a fused attention wait for each
+    other: what the next needs is loaded, and worked on, when this one is done."""
 
     tile: tuple[int, ...]
     order: tuple[int, ...]
     source: str = "default"
     apart: bool = False
-    staged: bool = False
+    moved: tuple[int, ...] | None = None
+    serial: bool = False
+
+    @property
+    def transfer(self) -> tuple[int, ...]:
+        """Iterations of each axis that a transfer brings."""
+        return self.tile if self.moved is None else self.moved
 
 
 MOST_EDGES = 7  # axes with an edge tile: code doubles with each
 
 
 class Phase(msgspec.Struct, frozen=True):
-    """`nests` are indices into the kernel's; `outer` and `inner` are axes with a loop."""
+    """`nests` are indices into the kernel's; `outer` and `inner` are axes with a loop over what
+    transfers bring, `walk` and `walk_inner` such with one over the tiles of that."""
 
     nests: tuple[int, ...]
     outer: tuple[int, ...]
     inner: tuple[int, ...]
     trips: int
     apart: bool = False
-    staged: bool = False
+    walk: tuple[int, ...] = ()
+    walk_inner: tuple[int, ...] = ()
 
     @property
     def loops(self) -> tuple[int, ...]:
-        """All loops, outermost first; a repetition of the whole phase is axis -1 - its nest."""
-        repeat = (-1 - self.nests[0],) if self.trips != 1 else ()
-        return (*repeat, *self.outer, *self.inner)
+        """All loops, outermost first."""
+        return (*self.moving, *self.walk, *self.walk_inner)
 
     @property
     def moving(self) -> tuple[int, ...]:
-        """Loops that operands may move in: all, or none."""
-        return () if self.staged else self.loops
+        """Loops that operands move in; a repetition of the whole phase is axis -1 - its nest."""
+        repeat = (-1 - self.nests[0],) if self.trips != 1 else ()
+        return (*repeat, *self.outer, *self.inner)
+
+    def common(self, depth: int) -> tuple[int, bool] | None:
+        """The loop at `depth` as phases may share it: its axis, and whether it walks over the tiles
+        of what has been moved. None for a phase's own."""
+        axis, walks = self.loops[depth], depth >= len(self.moving)
+        return (axis, walks) if axis in (self.walk if walks else self.outer) else None
 
 
 def few_edges(kernel: BoundKernel, tiling: Tiling) -> Tiling:
@@ -76,10 +95,12 @@ def phases(kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False) ->
     for number, nest in enumerate(kernel.nests):
         if not nest.points * nest.trips:
             continue
-        outer, inner = _loops(kernel, nest, tiling)
+        extents = [axis.extent for axis in kernel.axes]
+        outer, inner = _loops(nest, tiling, tiling.transfer, extents)
+        walk, walk_inner = _loops(nest, tiling, tiling.tile, tiling.transfer)
         if distributed:
             outer = ()
-        phase = Phase((number,), outer, inner, nest.trips, tiling.apart, tiling.staged)
+        phase = Phase((number,), outer, inner, nest.trips, tiling.apart, walk, walk_inner)
         if result and _joins(kernel, result[-1], phase):
             nests = (*result[-1].nests, number)
             result[-1] = msgspec.structs.replace(result[-1], nests=nests)
@@ -120,24 +141,28 @@ def positions(nest: BoundNest, access: Access, axis: int) -> tuple[int, ...]:
 
 
 def _loops(
-    kernel: BoundKernel, nest: BoundNest, tiling: Tiling
+    nest: BoundNest, tiling: Tiling, part: Sequence[int], whole: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    looped = [axis for axis in nest.axes if tiling.tile[axis] < kernel.axes[axis].extent]
+    """Axes with loops over parts of what is whole: in the tiling's order, then the nest's own."""
+    looped = [axis for axis in nest.axes if part[axis] < whole[axis]]
     outer = tuple(axis for axis in tiling.order if axis in looped)
     return outer, tuple(axis for axis in looped if axis not in outer)
 
 
 def _joins(kernel: BoundKernel, before: Phase, phase: Phase) -> bool:
     """A nest joins the phase before it if they loop alike and it needs no finished reduction."""
-    if (before.outer, before.trips) != (phase.outer, phase.trips):
+    if (before.outer, before.walk, before.trips) != (phase.outer, phase.walk, phase.trips):
         return False
-    if set(before.inner) != set(phase.inner):
+    if any(
+        set(own) != set(other)
+        for own, other in ((before.inner, phase.inner), (before.walk_inner, phase.walk_inner))
+    ):
         return False
     if phase.apart and not all(kernel.nests[phase.nests[0]].parallel):
         return False
     if kernel.online and not phase.apart:
         return True
-    loops = (*phase.outer, *phase.inner)
+    loops = (*phase.outer, *phase.inner, *phase.walk, *phase.walk_inner)
     if not all(can_share(kernel, (before,), phase, axis) for axis in loops):
         return False
     return not _reads_reduction(kernel, before, phase)
@@ -150,6 +175,6 @@ def _reads_reduction(kernel: BoundKernel, before: Phase, phase: Phase) -> bool:
         producer = kernel.nests[number]
         if read & {access.tensor for access in producer.writes}:
             pairs = zip(producer.axes, producer.parallel, strict=True)
-            if {axis for axis, free in pairs if not free} & set(phase.inner):
+            if {axis for axis, free in pairs if not free} & {*phase.inner, *phase.walk_inner}:
                 return True
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -90,7 +91,8 @@ class Residency:
         self.result_buffers = 2 if 2 * inputs + self._beside(2 * results + kept) <= room else 1
         produced = self._beside(self.result_buffers * results + kept)
         left = room - produced
-        self.buffers = max(1, min(target.dma.stages, left // inputs if inputs else 2))
+        stages = 1 if tiling.serial else target.dma.stages
+        self.buffers = max(1, min(stages, left // inputs if inputs else 2))
         self.used = fixed + self.buffers * inputs + produced
 
     def _beside(self, produced: int) -> int:
@@ -178,7 +180,7 @@ class Residency:
                     moving = results if written or beside else inputs
                     group = moving if level or self.target.execution == "waves" else fixed
                     key = (access.tensor, written, *depends_on(nest, access))
-                    size = self._bytes(nest, access, set(phase.loops[:level]))
+                    size = self._bytes(nest, access, set(phase.moving[:level]))
                     group[key] = max(group.get(key, 0), size)
         return sum(fixed.values()), sum(inputs.values()), sum(results.values())
 
@@ -190,31 +192,50 @@ class Residency:
                 producer = produced_before(self.kernel, number, access.tensor)
                 if producer is None:
                     continue
-                shared = _common(self._phase[producer], self._phase[number])
-                size = self._bytes(nest, access, shared)
+                moved, walked = _common(self._phase[producer], self._phase[number])
+                size = self._bytes(nest, access, moved, walked)
                 sizes[access.tensor] = max(sizes.get(access.tensor, 0), size)
         return sizes
 
-    def _bytes(self, nest: BoundNest, access: Access, looped: set[int]) -> int:
-        tile, axes = self.tiling.tile, self.kernel.axes
+    def _bytes(
+        self,
+        nest: BoundNest,
+        access: Access,
+        moved: set[int],
+        walked: AbstractSet[int] = frozenset(),
+    ) -> int:
+        """Of the operand inside loops over what transfers bring, and over the tiles of that."""
+        tiling, axes = self.tiling, self.kernel.axes
         if self.target.execution == "waves":
-            looped = looped.union(self.tiling.order)
-        extents = [
-            min(tile[axis], axes[axis].extent) if axis in looped else axes[axis].extent
+            moved = moved.union(tiling.order)
+        parts = (
+            tiling.tile[axis]
+            if axis in walked
+            else tiling.transfer[axis]
+            if axis in moved
+            else None
             for axis in nest.axes
+        )
+        extents = [
+            axes[axis].extent if part is None else min(part, axes[axis].extent)
+            for axis, part in zip(nest.axes, parts, strict=True)
         ]
         return region(self.kernel.tensors[access.tensor], access, extents).bytes
 
 
-def _common(producer: Phase, reader: Phase) -> set[int]:
-    """Axes of the loops that both phases are inside of together."""
+def _common(producer: Phase, reader: Phase) -> tuple[set[int], set[int]]:
+    """Axes of the loops that both phases are inside of together: those over what transfers bring,
+    and those over the tiles of that."""
     if producer is reader:
-        return set(producer.loops)
+        return set(producer.moving), {*producer.walk, *producer.walk_inner}
+    moved: set[int] = set()
+    walked: set[int] = set()
     if reader.apart:
-        return set()
-    shared = set()
-    for a, b in zip(producer.loops, reader.loops, strict=False):
-        if a != b or a not in producer.outer or b not in reader.outer:
+        return moved, walked
+    for depth in range(min(len(producer.loops), len(reader.loops))):
+        shared = producer.common(depth)
+        if shared is None or reader.common(depth) != shared:
             break
-        shared.add(a)
-    return shared
+        axis, walks = shared
+        (walked if walks else moved).add(axis)
+    return moved, walked

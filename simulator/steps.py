@@ -33,12 +33,13 @@ def group(kernel: BoundKernel, target: Target, members: Iterable[Phase], depth: 
                 else:
                     steps.append(Step(None, (phase,), (nest,)))
             continue
-        axis = phase.loops[depth]
+        axis, shared = phase.loops[depth], phase.common(depth)
         last = steps[-1] if steps else None
         if (
             last is not None
-            and last.axis == axis
-            and axis in phase.outer
+            and last.axis is not None
+            and shared is not None
+            and last.phases[-1].common(depth) == shared
             and not phase.apart
             and can_share(kernel, last.phases, phase, axis)
         ):

@@ -68,7 +68,8 @@ class Systolic(Struct, frozen=True, kw_only=True, tag_field="kind", tag="systoli
 
     `cycles_per_row[type]`: cycles to push one row of activations; weights for the next pass
     load behind the current one at `weight_cycles_per_row` a row; `pass_cycles` go by while they
-    are swapped in.
+    are swapped in. In a fused attention the array waits `gather_cycles` for a register of rows that
+    lie apart, and `run_cycles` for each run of rows that fills no register (`head_layout.py`).
     """
 
     count: Count
@@ -77,6 +78,8 @@ class Systolic(Struct, frozen=True, kw_only=True, tag_field="kind", tag="systoli
     cycles_per_row: dict[str, Rate]
     weight_cycles_per_row: Rate = 1.0
     pass_cycles: Cost = 0.0
+    gather_cycles: Cost = 0.0
+    run_cycles: Cost = 0.0
 
 
 class Mma(Struct, frozen=True, kw_only=True, tag_field="kind", tag="mma"):

@@ -1,4 +1,11 @@
-"""Tiles of attention as a fused kernel walks them: a head, a block of queries, a block of keys."""
+"""Tiles of attention as a fused kernel walks them: a head, a block of queries, a block of keys.
+
+Two kinds of kernel. One takes heads whose queries and keys lie side by side: everything is loaded
+before it where there is room, else the blocks of a head in turns with the work on them. The other
+one is for serving, where a cache has heads beside each other in every token: registers of eight
+heads come together, as many keys of them as fill the compiler's window, and load ahead; the kernel
+walks over them a cached head, with all query heads that share it, at a time.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +14,7 @@ from math import prod
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.element_type import storage_bytes
+from xpu_shark.simulator.head_layout import LANES, SUBLANES, heads_of, tokens_of
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.residency import KEPT_SHARE, capacity
 from xpu_shark.simulator.target import Target
@@ -14,13 +22,11 @@ from xpu_shark.simulator.work import compulsory_bytes
 
 BLOCK = 512  # most queries, and keys beside them: what JAX's Pallas kernels for TPUs are run with
 MOST_KEYS = 4096  # beside fewer queries the block has as many scores in more keys
-LANES, SUBLANES = 128, 8  # of a vector register: such kernels take heads whose size fills lanes
 
 
 def choices(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
     """Blocks of a head where a fused kernel takes these sizes; nothing where the kernel is no
-    attention. What fits no fused kernel runs as product, softmax and product, one after another;
-    queries along several dims are worked on with everything at once."""
+    attention. What fits no fused kernel runs as product, softmax and product, one after another."""
     scores = next((nest for nest in kernel.nests if nest.contraction), None)
     if not kernel.online or scores is None:
         return
@@ -28,11 +34,10 @@ def choices(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
     assert dims is not None
     if prod(scores.extents[dim] for dim in dims.k) % LANES:
         yield from _apart(kernel, target, scores)
-    elif sum(scores.extents[dim] > 1 for dim in dims.m) > 1:
-        yield whole(kernel)
+    elif heads_of(scores) >= 0 or _on_a_cache(scores):
+        yield from _served(kernel, target, scores)
     else:
-        staged = compulsory_bytes(kernel) <= KEPT_SHARE * capacity(kernel, target)
-        yield from _blocks(kernel, scores, staged)
+        yield from _plain(kernel, target, scores)
 
 
 def whole(kernel: BoundKernel) -> Tiling:
@@ -41,20 +46,79 @@ def whole(kernel: BoundKernel) -> Tiling:
     return Tiling(tile, tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel))
 
 
-def _blocks(kernel: BoundKernel, scores: BoundNest, staged: bool) -> Iterator[Tiling]:
+def _on_a_cache(scores: BoundNest) -> bool:
+    """Whether a head has several queries, and keys from before them."""
     dims = scores.contraction
     assert dims is not None
+    queries, keys = (prod(scores.extents[dim] for dim in role) for role in (dims.m, dims.n))
+    return 1 < queries != keys
+
+
+def _plain(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[Tiling]:
+    """Blocks one after another, of everything or, where that is too much, of a head; the keys of
+    which come in blocks where they are too many."""
+    dims = scores.contraction
+    assert dims is not None
+    every = whole(kernel)
+    staged = compulsory_bytes(kernel) <= KEPT_SHARE * capacity(kernel, target)
     for block in (BLOCK, BLOCK // 2, BLOCK // 4):
-        tile, queries = list(whole(kernel).tile), 1
+        tile = list(every.tile)
         for dim in dims.batch:
             tile[scores.axes[dim]] = 1
-        for dim in dims.m:
-            queries = max(queries, _power_of_two(min(scores.extents[dim], block)))
-            tile[scores.axes[dim]] = min(tile[scores.axes[dim]], max(queries, SUBLANES))
+        queries = _cut(scores, tile, block)
         keys = min(block * block // queries, MOST_KEYS) if queries > 1 else block
         for dim in dims.n[-1:]:
             tile[scores.axes[dim]] = _in_lanes(min(scores.extents[dim], keys))
-        yield Tiling(tuple(tile), whole(kernel).order, staged=staged)
+        head = list(tile)
+        for dim in dims.n[-1:]:
+            head[scores.axes[dim]] = scores.extents[dim]
+        for moved in (every.tile,) if staged else (tuple(head), tuple(tile)):
+            yield Tiling(tuple(tile), every.order, moved=moved, serial=True)
+
+
+def _served(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[Tiling]:
+    """Steps of a register's heads and as many keys as fill the window, then smaller ones; inside
+    them a head at a time, in blocks of whole groups of query heads."""
+    dims = scores.contraction
+    assert dims is not None
+    every, window = whole(kernel), target.dma.window_bytes or capacity(kernel, target)
+    heads = heads_of(scores)
+    heads = max(dims.batch, default=-1) if heads < 0 else heads
+    together = min(scores.extents[heads], SUBLANES) if heads >= 0 else 1
+    row = storage_bytes(dims.lhs_element, 2 * together * prod(scores.extents[d] for d in dims.k))
+    while window >= row:
+        tile = list(every.tile)
+        for dim in dims.batch:
+            tile[scores.axes[dim]] = 1
+        for dim in dims.n[-1:]:
+            most = window // row
+            every_key = scores.extents[dim] <= most
+            tile[scores.axes[dim]] = scores.extents[dim] if every_key else _in_lanes(most)
+        rows = _cut(scores, tile, BLOCK)
+        moved = list(tile)
+        if heads >= 0:
+            moved[scores.axes[heads]] = together
+        tokens = tokens_of(scores)
+        if tokens >= 0:
+            axis, blocks = scores.axes[tokens], max(window // (row * rows), 1)
+            moved[axis] = min(scores.extents[tokens], blocks * tile[axis])
+        yield Tiling(tuple(tile), every.order, moved=tuple(moved))
+        window //= 2
+
+
+def _cut(scores: BoundNest, tile: list[int], most: int) -> int:
+    """Set a power of two of tokens in `tile`, that with all their query heads are at most `most`
+    queries, and at least the rows of a register; how many queries those are."""
+    dims = scores.contraction
+    assert dims is not None
+    tokens = tokens_of(scores)
+    group = prod(scores.extents[dim] for dim in dims.m if dim != tokens)
+    if tokens < 0:
+        return group
+    axis, extent = scores.axes[tokens], scores.extents[tokens]
+    block = _power_of_two(min(extent, max(most // group, 1)))
+    tile[axis] = min(extent, max(block, SUBLANES))
+    return group * block
 
 
 def _power_of_two(size: int) -> int:

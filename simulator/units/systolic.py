@@ -14,7 +14,7 @@ def tile_cost(
     Each pass holds up to `rows` x `cols` weights and streams m rows; it lasts at least as long as
     the weights of the next pass take to load, and swapping them in costs `pass_cycles` more. Every
     array has as many of the passes with less than `rows` of k as any other. Latency is the first
-    load, then fill and drain.
+    load, then fill and drain: what enters moves on by a cell with the next row, or a cycle later.
     """
     if 0 in (batch, m, n, k):
         return NONE
@@ -24,7 +24,8 @@ def tile_cost(
     passes = whole * max(stream, unit.rows * load) + (max(stream, rest * load) if rest else 0.0)
     cycles = rounds * (passes / ceildiv(k, unit.rows) + unit.pass_cycles)
     first = min(k, unit.rows) * load
-    return Cost(target.ps(cycles), target.ps(first + unit.rows + unit.cols))
+    pace = min(unit.cycles_per_row[element], 1.0)
+    return Cost(target.ps(cycles), target.ps(first + (unit.rows + unit.cols) * pace))
 
 
 def padded_macs(unit: Systolic, *, batch: int, m: int, n: int, k: int) -> int:

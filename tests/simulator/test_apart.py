@@ -94,6 +94,11 @@ def test_scores_that_do_not_fit_pass_memory_four_times() -> None:
     assert run.bytes["hbm"] == operands(96, 512, 64) + 4 * 2 * 96 * 512 * 512
 
 
+def test_scores_lie_in_memory_in_whole_registers() -> None:
+    run = default(attention(256, 328, 64))
+    assert run.bytes["hbm"] == operands(256, 328, 64) + 4 * 2 * 256 * 328 * 384
+
+
 @pytest.mark.parametrize(("heads", "moves"), [(63, False), (64, True)])
 def test_scores_stay_while_they_take_no_more_than_half_of_the_scratchpad(
     heads: int, moves: bool
