@@ -50,6 +50,18 @@ def _clock(target: Target, factor: float) -> Target:
     return msgspec.structs.replace(target, sustained_clock_hz=clock)
 
 
+def _matrix(name: str) -> Change:
+    """A constant of the matrix unit."""
+
+    def change(target: Target, factor: float) -> Target:
+        scaled = {name: factor * getattr(target.matrix, name)}
+        return msgspec.structs.replace(
+            target, matrix=msgspec.structs.replace(target.matrix, **scaled)
+        )
+
+    return change
+
+
 def _call(kind: str) -> Change:
     """The host's part of a call of this kind of operator."""
 
@@ -64,9 +76,10 @@ def _call(kind: str) -> Change:
     return change
 
 
+MOVES = (_matrix("gather_cycles"), _matrix("run_cycles"))
 CALLS = tuple(map(_call, ("contraction", "softmax", "normalisation", "elementwise")))
 FITTED: dict[str, tuple[Change, ...]] = {
-    "tpu_v6e": (_clock, _memory, _field("launch_ns")),
+    "tpu_v6e": (_clock, _memory, _field("launch_ns"), *MOVES),
     "tpu_v4": (_clock, _memory, _field("launch_ns")),
     "a100": (_clock, _memory, *CALLS),
     "mi210": (_clock, _memory, _field("workgroup_ns"), *CALLS),
