@@ -37,12 +37,13 @@ class Price(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """A phase and the ways of its messages: how many take each, of one device or, where they wait
-    for each other and differ, of all."""
+    """A phase and the ways of its messages: how many take each. Those of one device, and of each
+    with a slow link, are lists of their own; where messages wait for each other and differ, the
+    ways of all devices are one list."""
 
     phase: Phase
     blocks: int
-    ways: list[tuple[int, Path]]
+    ways: list[list[tuple[int, Path]]]
 
 
 class Hop(NamedTuple):
@@ -176,10 +177,12 @@ def _steps(candidate: Candidate, schedule: Schedule, lane: Alike, phase: Phase) 
 
     if phase.chained:
         ranks = range(1 if candidate.folded else schedule.devices)
-        ways = [(phase.count, way(0, rank)) for rank in ranks]
+        ways = [[(phase.count, way(0, rank)) for rank in ranks]]
     else:
-        parts = segments(schedule, lane, phase, candidate.fabric, folded=True)
-        ways = [(count, way(first, 0)) for first, count in parts]
+        slow = {owner for owner, _ in candidate.fabric.slow}
+        others = (rank for rank in range(1, schedule.devices) if device_of(schedule, rank) in slow)
+        parts = segments(schedule, lane, phase, candidate.fabric, folded=not slow)
+        ways = [[(count, way(first, rank)) for first, count in parts] for rank in (0, *others)]
     return Steps(phase, message_blocks(lane, phase), ways)
 
 
@@ -187,7 +190,7 @@ def _chained(steps: Steps, chunks: int, size: int, store: int, load: Load) -> in
     """A message starts when the one before it was passed on: at the pace of the device that has the
     slowest link or the longest way, since all wait for each other."""
     wire = flight = 0
-    for count, path in steps.ways:
+    for count, path in (each for ways in steps.ways for each in ways):
         for link in path:
             held = wire_ps(link, size)
             load[link.owner, link.port] += count * chunks * held
@@ -198,17 +201,21 @@ def _chained(steps: Steps, chunks: int, size: int, store: int, load: Load) -> in
 
 
 def _free(steps: Steps, chunks: int, size: int, store: int, load: Load) -> int:
-    """One device's messages, one after another on each first link, and the longest flight. Links on
-    the way count as that device's own: what it sends through others, others send through it."""
-    ports: defaultdict[str, int] = defaultdict(int)
-    flight, device = 0, steps.ways[0][1][0].owner
-    for count, path in steps.ways:
-        held = [wire_ps(link, size) for link in path]
-        for link, busy in zip(path, held, strict=True):
-            load[device, link.port] += count * chunks * busy
-        ports[path[0].port] += count * chunks * max(held)
-        flight = max(flight, sum(link.latency_ps for link in path) + store)
-    return max(ports.values()) + flight
+    """One device's messages, one after another on each first link, and the longest flight; of the
+    devices that differ the slowest one's. Links on the way count as that device's own: what it
+    sends through others, others send through it."""
+    longest = 0
+    for ways in steps.ways:
+        ports: defaultdict[str, int] = defaultdict(int)
+        flight, device = 0, ways[0][1][0].owner
+        for count, path in ways:
+            held = [wire_ps(link, size) for link in path]
+            for link, busy in zip(path, held, strict=True):
+                load[device, link.port] += count * chunks * busy
+            ports[path[0].port] += count * chunks * max(held)
+            flight = max(flight, sum(link.latency_ps for link in path) + store)
+        longest = max(longest, max(ports.values()) + flight)
+    return longest
 
 
 def _memory_ps(job: Job, bytes: int) -> int:

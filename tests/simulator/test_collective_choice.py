@@ -8,13 +8,13 @@ import pytest
 from xpu_shark.simulator import commands
 from xpu_shark.simulator.collectives.axes import KINDS
 from xpu_shark.simulator.collectives.bound import bound_ps
-from xpu_shark.simulator.collectives.candidates import Run, candidates, simulate
-from xpu_shark.simulator.collectives.choose import choose
+from xpu_shark.simulator.collectives.candidates import Run, Team, candidates, messages, simulate
+from xpu_shark.simulator.collectives.choose import MESSAGES, choose
 from xpu_shark.simulator.collectives.pieces import Job
 from xpu_shark.simulator.collectives.price import Pricing
 from xpu_shark.simulator.commands import CommandRun
 from xpu_shark.simulator.evaluate import Settings
-from xpu_shark.simulator.network import NetworkError
+from xpu_shark.simulator.network import NetworkError, Slow
 from xpu_shark.simulator.target import Network, Target, load
 from xpu_shark.simulator.workload import Collective
 
@@ -273,3 +273,20 @@ def test_thousands_of_devices_are_simulated(kind: str, group: int) -> None:
     done = choose(target, kind, 64 * MIB, group)
     assert done.candidate.folded
     assert done.timeline.time_ps >= bound_ps(done.candidate.fabric, kind, 64 * MIB)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.1])
+@pytest.mark.parametrize(("name", "devices"), [("tpu_v6e", 4), ("mi210", 4), ("mi300x", 8)])
+def test_what_is_chosen_goes_around_a_slow_link(name: str, devices: int, factor: float) -> None:
+    """All candidates simulated: direct over the slow link takes up to eight times as long."""
+    target, team = load(name), Team(devices, slow=(Slow((2, 3), factor),))
+    network, size = target.network, 4 << 20
+    assert network is not None
+    every = candidates(network, "all_reduce", size, team, (), target.memory[0].burst_bytes)
+    least = min(
+        simulate(candidate, target, size).timeline.time_ps
+        for candidate in every
+        if messages(candidate) <= MESSAGES
+    )
+    found = choose(target, "all_reduce", size, team, library=False)
+    assert found.timeline.time_ps <= 1.1 * least
