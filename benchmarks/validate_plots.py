@@ -12,8 +12,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
+try:
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+except ImportError:
+    sys.exit("validate_plots.py: needs matplotlib: pip install 'xpu-shark[plot]'")
 from validate import TABLES, Result, groups, simulate
 from validate_rows import read
 

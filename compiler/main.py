@@ -85,6 +85,9 @@ def _dispatch(args: list[str]) -> int:
     if not args or args[0] in ("--help", "-h", "help"):
         print(_help())
         return 0 if args else USAGE
+    if args[0] in ("--version", "-V", "version"):
+        print(_version())
+        return 0
     return _run(args[0], args[1:])
 
 
@@ -102,6 +105,17 @@ def _run(name: str, args: list[str]) -> int:
 def _hint(name: str) -> str:
     near = difflib.get_close_matches(name, [each.name for each in COMMANDS], n=1)
     return f", did you mean {near[0]!r}?" if near else "; see xpu-shark --help"
+
+
+def _version() -> str:
+    """Of this package, and of the compiler and the runtime that it works with."""
+    from importlib import metadata  # slow to import, and for this alone
+
+    ours, *iree = (
+        f"{name} {metadata.version(name)}"
+        for name in ("xpu-shark", "iree-base-compiler", "iree-base-runtime")
+    )
+    return f"{ours} ({', '.join(iree)})"
 
 
 def _usage(command: Command) -> str:

@@ -67,12 +67,18 @@ def read_all(paths: Sequence[str], plan: Plan | None = None) -> Trace:
     """Files as one trace, in the order given.
 
     A replay, a profile and an instrument dump next to each other, in any order, are of one run;
-    what else there is follows it.
+    what else there is follows it. Raises `TraceError`, also where two carry different programs.
     """
     parts: list[Trace] = []
     run: dict[FileKind, Trace] = {}
+    programs: dict[bytes, str] = {}
     for path in paths:
         kind, trace = kind_of_checked(path), read(path, plan)
+        if trace.program:
+            programs.setdefault(trace.program, path)
+        if len(programs) > 1:
+            first = next(iter(programs.values()))
+            raise TraceError(f"{path}: its program is not that of {first}; keep them apart")
         if kind in run or kind is TRACE:
             parts += _one_run(run)
             run = {}

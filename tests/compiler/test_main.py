@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ def test_a_command_without_a_parser_has_help_too(
     out, err = capsys.readouterr()
     assert out.startswith(f"usage: xpu-shark {command}")
     assert not err
+
+
+def test_the_version_names_the_compiler_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"xpu-shark {metadata.version('xpu-shark')} (iree-base-compiler ")
+    assert metadata.version("iree-base-runtime") in said
 
 
 def test_no_command_shows_the_help_and_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,6 +75,17 @@ def test_reading_gives_back_what_was_written(tmp_path: Path) -> None:
     assert same(readers.read(written(tmp_path, Trace())), Trace())
 
 
+def test_traces_of_two_programs_are_not_made_one(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a", "b", "c")]
+    for path, program in zip(paths, (b"\x81", b"", b"\x82"), strict=True):
+        path.mkdir()
+        written(path, replace(SMALL, program=program))
+    one, bare, other = (str(path / "t.xputrace") for path in paths)
+    assert len(readers.read_all([one, bare, one]).iterations) == 6
+    with pytest.raises(TraceError, match=f"{other}: its program is not that of {one}"):
+        readers.read_all([one, bare, other])
+
+
 def test_the_same_trace_is_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     first, second = written(tmp_path), written(tmp_path / "b")
