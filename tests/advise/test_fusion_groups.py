@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from cases import case
+from cases import case, dispatch
 from kernels import elementwise, matmul
 
 from xpu_shark.passes.advise.fusion import describe, groups
 from xpu_shark.passes.advise.sites import Site
 from xpu_shark.simulator.result import Dispatch, Report
-from xpu_shark.simulator.simulate import KernelRun
 
 SHORT, LONG = case(matmul(16, 16, 16), "tiny").run, case(elementwise(64, 256), "tiny").run
-
-
-def dispatch(name: str, run: KernelRun, *locations: str) -> Dispatch:
-    return Dispatch(
-        function="main",
-        name=name,
-        locations=locations,
-        sites=len(locations),
-        launches=len(locations),
-        per=(),
-        state="modelled",
-        reason="",
-        missing=(),
-        constants=(),
-        run=run,
-    )
 
 
 def report(*dispatches: Dispatch) -> Report:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
+from cases import dispatch
 
 from xpu_shark.passes.advise.neighbours import ALONE, Neighbours, neighbours
 from xpu_shark.passes.advise.sequence import Sequence
-from xpu_shark.simulator.result import Dispatch
 from xpu_shark.simulator.workload import (
     Choice,
     Collective,
@@ -32,26 +32,10 @@ def launch(name: str, *spans: Span) -> Launch:
     return Launch(kernel=name, spans=spans)
 
 
-def dispatch(name: str) -> Dispatch:
-    return Dispatch(
-        function="main",
-        name=name,
-        locations=("",),
-        sites=1,
-        launches=1,
-        per=(),
-        state="modelled",
-        reason="",
-        missing=(),
-        constants=(),
-        run=None,
-    )
-
-
 def near(name: str, *body: Command, idle: str = "") -> Neighbours:
     """Those of a dispatch of a function; `idle` is one without work."""
     steps = Sequence(Function(name="main", body=body), {}, {})
-    return neighbours(steps, dispatch(name), [dispatch(idle)] if idle else [])
+    return neighbours(steps, dispatch(name, None), [dispatch(idle, None)] if idle else [])
 
 
 MAKE = launch("make", span(0, 64, "write"))
