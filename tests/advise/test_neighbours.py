@@ -35,7 +35,7 @@ def launch(name: str, *spans: Span) -> Launch:
 def near(name: str, *body: Command, idle: str = "") -> Neighbours:
     """Those of a dispatch of a function; `idle` is one without work."""
     steps = Sequence(Function(name="main", body=body), {}, {})
-    return neighbours(steps, dispatch(name, None), [dispatch(idle, None)] if idle else [])
+    return neighbours(steps, dispatch(name, None, ""), [dispatch(idle, None, "")] if idle else [])
 
 
 MAKE = launch("make", span(0, 64, "write"))
