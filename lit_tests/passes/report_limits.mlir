@@ -1,5 +1,6 @@
 // RUN: xpu-shark-opt %s --passes=xpu-report-limits --xpu-target=tiny --no-print 2>&1 | FileCheck %s
 // RUN: xpu-shark-opt %s --passes=xpu-report-limits --xpu-target=tiny --xpu-dim=arg0.0=3 --no-print 2>&1 | FileCheck %s --check-prefix=BOUND
+// RUN: xpu-shark-opt %s --passes=xpu-report-limits --xpu-target=tpu_v4 --no-print 2>&1 | FileCheck %s --check-prefix=FAR
 
 // What limits a dispatch, how far it is from its bound, and what its unit waits for.
 // A and B are 64 bytes each at 4 bytes a ns: loads are most of the time.
@@ -51,4 +52,12 @@
 // CHECK: remark: [xpu-shark.coverage] handles: not modelled, element type '!util.buffer' is not a number type; it has no time
   func.func @handles(%x: tensor<4x!util.buffer>) -> tensor<4x!util.buffer> {
     return %x : tensor<4x!util.buffer>
+  }
+
+// One element: its time is latency, and how many times its bound that is says nothing.
+// FAR: elementwise scalar f32 on tpu_v4 takes {{.*}}, >1000x its bound: limited by latency
+  func.func @scalar(%x: tensor<f32>) -> tensor<f32> {
+    %empty = tensor.empty() : tensor<f32>
+    %0 = linalg.elementwise <exp> ins(%x : tensor<f32>) outs(%empty : tensor<f32>) -> tensor<f32>
+    return %0 : tensor<f32>
   }

@@ -9,6 +9,7 @@ from xpu_shark.simulator.result import Command, Dispatch, Finding, Function
 from xpu_shark.simulator.simulate import WITHIN_BOUND, KernelRun
 
 SHOWN_SHARE = 0.01  # of work: less rounds to nothing
+FAR = 1000  # times the bound: how many more says nothing
 _PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 _UNITS = {"matrix": "the matrix unit", "vector": "the vector unit", "launch": "the launch"}
 _LIMITS = {
@@ -101,12 +102,11 @@ def wait(run: KernelRun) -> str:
 
 
 def ratio(run: KernelRun) -> str:
-    """How far the time is from the bound: "1.7x"."""
-    return (
-        f"{run.time_ps / max(run.bounds.bound_ps, 1):.2g}x"
-        if run.time_ps < 100 * run.bounds.bound_ps
-        else f"{run.time_ps // max(run.bounds.bound_ps, 1)}x"
-    )
+    """How far the time is from the bound: "1.7x". Past `FAR` the latency of one access is all."""
+    times = run.time_ps / max(run.bounds.bound_ps, 1)
+    if times >= FAR:
+        return f">{FAR}x"
+    return f"{times:.2g}x" if times < 100 else f"{times:.0f}x"
 
 
 def command(item: Command, target: str) -> str:
