@@ -60,7 +60,8 @@ def capacity(kernel: BoundKernel, target: Target) -> int:
 
 
 class Residency:
-    """Decides, for one tiling, how deep the buffers are and which local tensors spill.
+    """Decides, for one tiling, how deep the buffers are and which local tensors spill. Nests that
+    are in none of the `phases` do not execute and need nothing.
 
     Tiles that change with a loop have `buffers` buffers each, results `result_buffers` (two at
     most): as many as fit beside the local tensors, up to the target's stages. Where even one of
@@ -171,8 +172,8 @@ class Residency:
         fixed: dict[object, int] = {}
         inputs: dict[object, int] = {}
         results: dict[object, int] = {}
-        for number, nest in enumerate(self.kernel.nests):
-            phase = self._phase[number]
+        for number, phase in self._phase.items():
+            nest = self.kernel.nests[number]
             for access, written in accesses(nest):
                 if self.moves(number, access, written=written):
                     level = level_of(self.kernel, nest, access, phase.moving)
@@ -187,12 +188,13 @@ class Residency:
     def _local_bytes(self) -> dict[int, int]:
         """Buffer of each local tensor: its tile along loops that producer and reader share."""
         sizes: dict[int, int] = {}
-        for number, nest in enumerate(self.kernel.nests):
+        for number, phase in self._phase.items():
+            nest = self.kernel.nests[number]
             for access in nest.reads:
                 producer = produced_before(self.kernel, number, access.tensor)
-                if producer is None:
+                if producer not in self._phase:
                     continue
-                moved, walked = _common(self._phase[producer], self._phase[number])
+                moved, walked = _common(self._phase[producer], phase)
                 size = self._bytes(nest, access, moved, walked)
                 sizes[access.tensor] = max(sizes.get(access.tensor, 0), size)
         return sizes

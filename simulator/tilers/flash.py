@@ -28,7 +28,7 @@ def choices(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
     """Blocks of a head where a fused kernel takes these sizes; nothing where the kernel is no
     attention. What fits no fused kernel runs as product, softmax and product, one after another."""
     scores = next((nest for nest in kernel.nests if nest.contraction), None)
-    if not kernel.online or scores is None:
+    if not kernel.online or scores is None or not scores.points:
         return
     dims = scores.contraction
     assert dims is not None

@@ -22,13 +22,17 @@ HEADS, GROUP, TOKENS, KEYS = range(4)  # loops of the products, and axes of the 
 WIDTH = 128
 
 
-def served(heads: int, group: int, tokens: int, keys: int) -> BoundKernel:
-    """Attention of `group` query heads to each of `heads` cached ones, all [token, head, ...]."""
+def served(
+    heads: int, group: int, tokens: int, keys: int, width: int = WIDTH, values: int = WIDTH
+) -> BoundKernel:
+    """Attention of `group` query heads to each of `heads` cached ones, all [token, head, ...].
+    Keys are `width` wide, values `values`."""
     rows, square = (heads, group, tokens), (heads, group, tokens, keys)
-    queries, cache = (tokens, heads, group, WIDTH), (keys, heads, WIDTH)
-    shapes = [(queries, "bf16", "global"), (cache, "bf16", "global"), (cache, "bf16", "global")]
+    queries, result = (tokens, heads, group, width), (tokens, heads, group, values)
+    shapes = [(shape, "bf16", "global") for shape in (queries, (keys, heads, width))]
+    shapes += [((keys, heads, values), "bf16", "global")]
     shapes += [(square, "f32", "local"), (rows, "f32", "local"), (rows, "f32", "local")]
-    shapes += [(square, "bf16", "local"), (queries, "bf16", "global")]
+    shapes += [(square, "bf16", "local"), (result, "bf16", "global")]
     tensors = tuple(Tensor(shape=s, element=e, storage=where) for s, e, where in shapes)
 
     def dims(*sizes: int) -> tuple[Dim, ...]:
@@ -58,8 +62,8 @@ def served(heads: int, group: int, tokens: int, keys: int) -> BoundKernel:
         writes=(access(6, 0, 1, 2, 3), access(4, 0, 1, 2), access(5, 0, 1, 2)),
         work=(Work(kind="max", element="f32"), Work(kind="exp", element="f32")),
     )
-    qk = product("qk", (*square, WIDTH), (0, 2, 0, 1, 4), (1, 3, 0, 4), (3, 0, 1, 2, 3))
-    pv = product("pv", (*rows, WIDTH, keys), (6, 0, 1, 2, 4), (2, 4, 0, 3), (7, 2, 0, 1, 3))
+    qk = product("qk", (*square, width), (0, 2, 0, 1, 4), (1, 3, 0, 4), (3, 0, 1, 2, 3))
+    pv = product("pv", (*rows, values, keys), (6, 0, 1, 2, 4), (2, 4, 0, 3), (7, 2, 0, 1, 3))
     kernel = Kernel(name="served", tensors=tensors, nests=(qk, softmax, pv), online=True)
     return bind(kernel, {})
 
@@ -156,3 +160,14 @@ def test_what_is_worked_on_at_once_changes_no_transfer() -> None:
     assert len({run.bytes["hbm"] for run in runs}) == 1
     assert len({run.time_ps for run in runs}) == len(runs)
     assert prod(run.flops for run in runs) == runs[0].flops ** len(runs)
+
+
+@pytest.mark.parametrize(("width", "values"), [(0, WIDTH), (WIDTH, 0)])
+@pytest.mark.parametrize("name", ["tpu_v4", "tpu_v6e"])
+def test_without_keys_or_values_to_multiply_the_rest_runs(
+    name: str, width: int, values: int
+) -> None:
+    kernel, target = served(8, 4, 64, 64, width, values), load(name)
+    run = run_bound(kernel, systolic.choose(kernel, target), target)
+    # A maximum and an exponential for each score, and the product that has elements.
+    assert run.flops == 8 * 4 * 64 * 64 * (2 + 2 * WIDTH)
