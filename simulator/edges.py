@@ -24,9 +24,11 @@ class Edges(msgspec.Struct, frozen=True):
 
 
 class _Tile(msgspec.Struct, frozen=True):
-    """`count` tiles with these extents, one a loop dim of the nest; `cut` at an edge."""
+    """`count` tiles with these extents, one a loop dim of the nest, of which `used` are there;
+    `cut` at an edge."""
 
     extents: tuple[int, ...]
+    used: tuple[int, ...]
     count: int
     cut: bool
 
@@ -42,7 +44,7 @@ def edges(kernel: BoundKernel, tiling: Tiling, target: Target) -> Edges:
             service = sum(op.cost.service_ps for op in ops(kernel, nest, target, tile.extents))
             busy += times * service
             at_edge += times * service * tile.cut
-            padded, useful = _macs(nest, target, tile.extents)
+            padded, useful = _macs(nest, target, tile)
             spent += times * padded
             wasted += times * (padded - useful)
     return Edges(at_edge / busy if busy else 0.0, wasted / spent if spent else 0.0)
@@ -51,26 +53,34 @@ def edges(kernel: BoundKernel, tiling: Tiling, target: Target) -> Edges:
 def _tiles(kernel: BoundKernel, tiling: Tiling, nest: BoundNest) -> Iterator[_Tile]:
     """The nest's tiles, equal ones as one."""
     pieces = [
-        _pieces(extent, min(tiling.tile[axis], kernel.axes[axis].extent))
+        _pieces(extent, min(tiling.transfer[axis], kernel.axes[axis].extent), tiling.tile[axis])
         for axis, extent in zip(nest.axes, nest.extents, strict=True)
     ]
     for choice in product(*pieces):
-        extents, counts, cuts = zip(*choice, strict=True) if choice else ((), (), ())
-        yield _Tile(tuple(extents), prod(counts), any(cuts))
+        extents, used, counts, cuts = zip(*choice, strict=True) if choice else ((), (), (), ())
+        yield _Tile(tuple(extents), tuple(used), prod(counts), any(cuts))
 
 
-def _pieces(extent: int, tile: int) -> list[tuple[int, int, bool]]:
-    """(size, how many, whether cut off) of whole tiles, then of the edge."""
-    whole, edge = divmod(extent, tile)
-    return [piece for piece in ((tile, whole, False), (edge, 1, True)) if piece[0] and piece[1]]
+def _pieces(extent: int, moved: int, tile: int) -> list[tuple[int, int, int, bool]]:
+    """(size, what of it is there, how many, whether cut off) of whole tiles, then of the edge.
+    Tiles of what a transfer brings are all worked on as whole ones."""
+    whole, edge = divmod(extent, moved)
+    found = []
+    for part, count in ((moved, whole), (edge, 1)):
+        if tile >= moved:
+            found.append((part, part, count, part < moved))
+        else:
+            inside, rest = divmod(part, tile)
+            found += [(tile, tile, inside * count, False), (tile, rest, count, True)]
+    return [piece for piece in found if piece[1] and piece[2]]
 
 
-def _macs(nest: BoundNest, target: Target, extents: tuple[int, ...]) -> tuple[int, int]:
+def _macs(nest: BoundNest, target: Target, tile: _Tile) -> tuple[int, int]:
     """Multiply-adds that the matrix unit makes for one tile: with padding, without."""
     dims = nest.contraction
     if dims is None or matrix_element(target, dims) is None:
         return 0, 0
     batch, m, n, k = (
-        prod(extents[dim] for dim in role) for role in (dims.batch, dims.m, dims.n, dims.k)
+        prod(tile.extents[dim] for dim in role) for role in (dims.batch, dims.m, dims.n, dims.k)
     )
-    return matrix.padded_macs(target, batch=batch, m=m, n=n, k=k), prod(extents)
+    return matrix.padded_macs(target, batch=batch, m=m, n=n, k=k), prod(tile.used)

@@ -34,7 +34,7 @@ class Lattice:
         self.sizes = [sizes(a.extent, s) for a, s in zip(kernel.axes, steps, strict=True)]
 
     def canonical(self, tiling: Tiling) -> Tiling:
-        """One spelling of all tilings that run alike: axes that need no loop come last."""
+        """One spelling of all plain tilings that run alike: axes that need no loop come last."""
         tiling = few_edges(self.kernel, tiling)
         looped = self._looped(tiling)
         rest = sorted(axis for axis in tiling.order if axis not in looped)

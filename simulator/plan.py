@@ -38,6 +38,11 @@ class Tiling(msgspec.Struct, frozen=True):
         """Iterations of each axis that a transfer brings."""
         return self.tile if self.moved is None else self.moved
 
+    @property
+    def plain(self) -> bool:
+        """Whether tile and order say all there is to it, as where a search made it."""
+        return not (self.apart or self.serial or self.transfer != self.tile)
+
 
 MOST_EDGES = 7  # axes with an edge tile: code doubles with each
 
@@ -78,14 +83,15 @@ def few_edges(kernel: BoundKernel, tiling: Tiling) -> Tiling:
     Every combination of whole and edge tiles is code of its own, and short loops in each other
     have no period. Past the limit an axis is not cut at all; no kernel of a model comes near it.
     """
-    axes = [
-        axis for axis, size in enumerate(tiling.tile) if kernel.axes[axis].extent % max(size, 1)
-    ]
+    sizes = list(tiling.transfer)
+    axes = [axis for axis, size in enumerate(sizes) if kernel.axes[axis].extent % max(size, 1)]
     axes.sort(key=lambda axis: (-kernel.axes[axis].extent, axis))
-    tile = list(tiling.tile)
+    if not axes[MOST_EDGES:]:
+        return tiling
     for axis in axes[MOST_EDGES:]:
-        tile[axis] = kernel.axes[axis].extent
-    return msgspec.structs.replace(tiling, tile=tuple(tile)) if axes[MOST_EDGES:] else tiling
+        sizes[axis] = kernel.axes[axis].extent
+    cut = "tile" if tiling.moved is None else "moved"
+    return msgspec.structs.replace(tiling, **{cut: tuple(sizes)})
 
 
 def phases(kernel: BoundKernel, tiling: Tiling, *, distributed: bool = False) -> tuple[Phase, ...]:

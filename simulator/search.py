@@ -103,7 +103,7 @@ class _Search:
         best = min(self.found, key=self._rank).run
         if best.time_ps <= AT_BOUND * best.bounds.bound_ps:
             return sorted(self.found, key=self._rank)
-        self.tried.update(map(self.lattice.canonical, seeds))
+        self.tried.update(self.lattice.canonical(seed) for seed in seeds if seed.plain)
         ranked = self._ranked(seeds)
         fitting = sum(score.fits for score in self.scores.values())
         if self.complete and fitting <= SMALL:

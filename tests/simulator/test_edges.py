@@ -38,3 +38,15 @@ def test_work_off_the_matrix_unit_has_edges_but_no_padded_multiply_adds() -> Non
 
 def test_no_work_has_no_shares() -> None:
     assert edges(bind(elementwise(0, 8), {}), Tiling((1, 8), (0, 1)), TINY) == Edges(0.0, 0.0)
+
+
+def test_a_tile_that_hangs_over_what_was_moved_is_worked_on_as_a_whole_one() -> None:
+    # 9 rows come together and are worked on 4 at a time: 4 + 4 + 4, of which 3 are not there.
+    found = edges(bind(matmul(9, 4, 4), {}), Tiling((4, 4, 4), (0, 1), moved=(9, 4, 4)), TINY)
+    assert found == Edges(edge_share=pytest.approx(1 / 3), padded_share=pytest.approx(3 / 12))
+
+
+def test_tiles_of_a_transfer_at_the_edge_are_counted_in_it() -> None:
+    # 9 rows come as 8 and 1: two whole tiles, and one of which 3 rows are not there.
+    found = edges(bind(matmul(9, 4, 4), {}), Tiling((4, 4, 4), (0, 1), moved=(8, 4, 4)), TINY)
+    assert found == Edges(edge_share=pytest.approx(1 / 3), padded_share=pytest.approx(3 / 12))

@@ -7,9 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from kernels import elementwise, matmul, pinned, softmax
 
+from xpu_shark.simulator.bind import bind
+from xpu_shark.simulator.plan import Tiling, few_edges
 from xpu_shark.simulator.simulate import simulate_kernel
 from xpu_shark.simulator.target import load
 from xpu_shark.simulator.workload import Kernel
@@ -63,6 +66,15 @@ def test_axes_past_the_limit_of_edges_are_not_cut() -> None:
     assert run is not None
     # Nine axes with edges: the longest and the first six of the others keep their tiles.
     assert list(run.tiling.values()) == [4, *[2] * 6, 5, 5]
+
+
+def test_edges_are_of_what_is_moved() -> None:
+    kernel = bind(pinned((6, *[5] * 8), (4, *[2] * 8)), {})
+    tiling = Tiling((2, *[2] * 8), tuple(range(9)), moved=(4, *[4] * 8))
+    found = few_edges(kernel, tiling)
+    assert (found.tile, found.moved) == (tiling.tile, (4, *[4] * 6, 5, 5))
+    whole = msgspec.structs.replace(tiling, moved=(6, *[5] * 8))
+    assert few_edges(kernel, whole) == whole
 
 
 def test_work_of_a_power_of_two_larger_kernel_scales() -> None:

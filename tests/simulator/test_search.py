@@ -8,6 +8,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
+import msgspec
 import pytest
 from kernels import elementwise, matmul
 
@@ -108,3 +109,11 @@ def test_extra_tilings_are_simulated_even_where_they_cannot_win() -> None:
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_ranked_list_is_the_same_at_any_worker_count_and_in_any_process(workers: int) -> None:
     assert child(workers, seed=str(workers)) == child(0, seed="0")
+
+
+@pytest.mark.parametrize("change", [{"serial": True}, {"moved": (64, 48, 40)}])
+def test_the_plain_tiling_of_the_start_is_tried_too(change: dict[str, object]) -> None:
+    kernel = bind(matmul(64, 48, 40), {})
+    best = search(kernel, TINY, Tiling((8, 4, 4), (0, 1)))[0]
+    start = msgspec.structs.replace(best.tiling, **change)
+    assert search(kernel, TINY, start)[0].run.time_ps <= best.run.time_ps
