@@ -110,12 +110,13 @@ def _traffic(
 
 
 class Operand(msgspec.Struct):
-    """What one use of a tensor by nest `nest` moves: tiles of `bytes` on the main memory's wires
-    for `own` bytes of the tensor, `turns` of them for each core's tile, `times` in all from main
-    memory."""
+    """What one use of a tensor by nest `nest` moves inside `loops`: tiles of `bytes` on the main
+    memory's wires for `own` bytes of the tensor, `turns` of them for each core's tile, `times` in
+    all from main memory."""
 
     nest: int
     access: Access
+    loops: tuple[int, ...]
     written: bool
     bytes: int
     own: int
@@ -158,7 +159,7 @@ def operands(
                 fresh *= residency.missed(number, access)
                 times = -(-times * fresh.numerator // fresh.denominator)
             wired = moved(target.memory[0], part)
-            yield Operand(number, access, written, wired, part.bytes, turns, times)
+            yield Operand(number, access, loops, written, wired, part.bytes, turns, times)
 
 
 def _nests(parts: tuple[Phase, ...]) -> Iterator[tuple[Phase, int]]:

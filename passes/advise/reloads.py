@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from math import prod
 
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.element_type import storage_bytes
-from xpu_shark.simulator.estimate import operands
+from xpu_shark.simulator.estimate import Operand, operands
+from xpu_shark.simulator.footprint import region
 from xpu_shark.simulator.plan import Tiling, phases
 from xpu_shark.simulator.residency import Residency
 from xpu_shark.simulator.target import Target
@@ -26,17 +28,40 @@ def bursts(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, flo
     return {tensor: wired / max(own, 1) for tensor, (own, wired) in loads.items()}
 
 
-def _loads(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, tuple[int, int]]:
+def _loads(kernel: BoundKernel, tiling: Tiling, target: Target) -> dict[int, tuple[float, float]]:
     """Bytes of each tensor that all loads of one launch ask for, and that they move for it."""
     parts = phases(kernel, tiling, distributed=target.execution == "waves")
-    found: dict[int, tuple[int, int]] = {}
+    found: dict[int, tuple[float, float]] = {}
     for use in operands(kernel, tiling, target, parts, Residency(kernel, tiling, target, parts)):
         direct = not any(index.indirect for index in use.access.map)
         tensor = use.access.tensor
         if direct and not use.written and kernel.tensors[tensor].is_global:
             own, wired = found.get(tensor, (0, 0))
-            found[tensor] = own + use.own * use.times, wired + use.bytes * use.times
+            there = _there(kernel, tiling, target, use) * use.times
+            found[tensor] = own + use.own * there, wired + use.bytes * there
     return found
+
+
+def _there(kernel: BoundKernel, tiling: Tiling, target: Target, use: Operand) -> float:
+    """Share of an operand's tiles that lies within its tensor: those at an edge are smaller."""
+    nest, tensor = kernel.nests[use.nest], kernel.tensors[use.access.tensor]
+    looped = {*use.loops, *(tiling.order if target.execution == "waves" else ())}
+    pieces = [
+        _pieces(extent, tiling.transfer[axis]) if axis in looped else [(extent, 1)]
+        for axis, extent in zip(nest.axes, nest.extents, strict=True)
+    ]
+    asked, whole = 0, 0
+    for choice in product(*pieces):
+        sizes, counts = zip(*choice, strict=True) if choice else ((), ())
+        asked += region(tensor, use.access, sizes).bytes * prod(counts)
+        whole += use.own * prod(counts)
+    return asked / max(whole, 1)
+
+
+def _pieces(extent: int, size: int) -> list[tuple[int, int]]:
+    """(size, how many) of whole tiles, then of the edge."""
+    whole, edge = divmod(extent, min(size, extent))
+    return [piece for piece in ((min(size, extent), whole), (edge, 1)) if piece[0]]
 
 
 def worst_first(kernel: BoundKernel, times: Mapping[int, float]) -> list[int]:

@@ -54,3 +54,11 @@ def test_results_that_wait_for_their_only_buffer_are_named() -> None:
     # tiny, 16 KiB: B stays in 4 KiB; tiles of 32 rows leave 4 KiB for C beside two of A.
     text = said(matmul(128, 32, 32), "tiny", (32, 32, 32), (4, 32, 32))
     assert "a single buffer for results" in text
+
+
+def test_a_last_tile_that_is_nearly_empty_loads_little() -> None:
+    # tiny: 33 rows in tiles of 32, twice; one pass over A, and B stays.
+    found = case(matmul(33, 16, 16), "tiny")
+    assert passes(found.kernel, Tiling((32, 16, 16), ROWS_FIRST), found.target) == {0: 1, 1: 1}
+    # Two blocks of columns: B comes whole for each of two blocks of rows.
+    assert passes(found.kernel, Tiling((32, 15, 16), ROWS_FIRST), found.target) == {0: 1, 1: 2}
