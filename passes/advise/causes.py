@@ -80,11 +80,14 @@ def _room(case: Case, better: Tiling) -> Iterator[str]:
 
 def _larger(case: Case, better: Tiling) -> bool:
     """Not only more of the same tiles, or of smaller ones, in flight."""
-    return prod(better.tile) > prod(case.run.plan.tile)
+    return prod(better.transfer) > prod(case.run.plan.transfer)
 
 
 def _turns(case: Case, better: Tiling) -> Iterator[str]:
     """What keeps load, work and store from running beside each other."""
+    if case.run.plan.serial and not better.serial:
+        yield "blocks that wait for each other"
+        return
     turns, more = (_tiles(case, tiling) for tiling in (case.run.plan, better))
     if turns == 1 < more:
         yield "one tile, so that load, work and store take turns"
@@ -99,9 +102,9 @@ def _turns(case: Case, better: Tiling) -> Iterator[str]:
 
 
 def _tiles(case: Case, tiling: Tiling) -> int:
-    """Tiles that one core works on, one after the other."""
+    """Tiles that come to one core, one after the other."""
     spread = case.target.execution == "waves"
-    pairs = zip(case.kernel.axes, tiling.tile, strict=True)
+    pairs = zip(case.kernel.axes, tiling.transfer, strict=True)
     steps = prod(-(-a.extent // size) for a, size in pairs if not (spread and a.parallel))
     return steps * (-(-parallel_tiles(case, tiling) // case.target.cores) if spread else 1)
 

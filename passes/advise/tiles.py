@@ -7,10 +7,12 @@ from xpu_shark.simulator.plan import Tiling
 
 
 def sizes(case: Case, tiling: Tiling) -> str:
-    """The tile by axis, loops outermost first where there is a choice: "[128, 512, 768]"."""
-    text = f"[{', '.join(map(str, tiling.tile))}]"
+    """The tile by axis, loops outermost first where there is a choice, and what a transfer brings
+    where that is more: "[128, 512, 768]"."""
     looped = [a for a in tiling.order if tiling.tile[a] < case.kernel.axes[a].extent]
-    return text if len(looped) < 2 else f"{text} loops {looped}"
+    loops = f" loops {looped}" if len(looped) > 1 else ""
+    more = f" in transfers of {list(tiling.transfer)}" if tiling.transfer != tiling.tile else ""
+    return f"{list(tiling.tile)}{loops}{more}"
 
 
 def in_use(case: Case) -> str:

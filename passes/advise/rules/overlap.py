@@ -2,9 +2,10 @@
 
 What it checks: for a dispatch whose time is above its bound, which wait keeps it there. It
 simulates the same tiles with more of them in flight; tiles small enough for a second buffer,
-where there is one; and, at high effort where the time lies between the bound and the sum of all
-least times and no rule finds anything else, the same program with one resource at a time
-practically free, other than the one that sets the bound.
+where there is one; blocks of a fused attention that do not wait for each other; and, at high effort
+where the time lies between the bound and the sum of all least times and no rule finds anything
+else, the same program with one resource at a time practically free, other than the one that sets
+the bound.
 Why it matters: between its bound and the sum of all resources' least times a dispatch gains by
 nothing but overlap. What a wait is worth is what the time loses when it is gone.
 Example: a matrix unit that idles while the next tile of its only buffer is loaded.
@@ -47,7 +48,9 @@ def propose(case: Case) -> Iterator[Proposal]:
     residency = _residency(case, case.run.plan)
     sides = zip(case.run.plan.tile, case.kernel.axes, strict=True)
     looped = any(size < axis.extent for size, axis in sides)
-    if looped and residency.buffers == 1:
+    if looped and case.run.plan.serial:
+        yield _overlapping(case)
+    elif looped and residency.buffers == 1:
         yield from _second_buffer(case) if not case.run.plan.apart else ()
     elif looped and residency.buffers == case.target.dma.stages:
         yield _deeper(case)
@@ -74,6 +77,16 @@ def _second_buffer(case: Case) -> Iterator[Proposal]:
         suggestion=f"a second buffer: tile {sizes(case, tiling)} {config(case, tiling)}".strip(),
         launches=((case.kernel, tiling),),
         confidence="medium" if changes_reduction(case, tiling) else "high",
+    )
+
+
+def _overlapping(case: Case) -> Proposal:
+    """The same blocks, of which the next is loaded and begun before one is done."""
+    return Proposal(
+        condition=f"{in_use(case)}, blocks that wait for each other",
+        suggestion="the same blocks in a kernel that loads and begins the next before one is done",
+        launches=((case.kernel, msgspec.structs.replace(case.run.plan, serial=False)),),
+        confidence="medium",
     )
 
 

@@ -5,8 +5,8 @@ own compiler would pick, in every loop order, and simulates those that a bound d
 Why it matters: tiles decide how often operands are loaded again, how well loads hide behind
 work, and how much of the matrix unit is padding. The remark names what is wrong with the tile in
 use as far as the better one cures it: padding, cut-off tiles, a tail of idle cores, a scratchpad
-that overflows or is hardly filled, a single buffer, one tile or few for all, operands loaded again
-or in pieces of a burst.
+that overflows or is hardly filled, a single buffer, blocks of a fused attention that wait for each
+other, one tile or few for all, operands loaded again or in pieces of a burst.
 Example: a 4096 cubed product in tiles of 128 x 128 x 128 loads each operand 32 times; in tiles
 of 1024 x 1024 x 512 it loads each 4 times.
 What to do: where IREE generates the code, the remark gives the whole `lowering_config`: put it in a
@@ -21,6 +21,8 @@ differently.
 from __future__ import annotations
 
 from collections.abc import Iterator
+
+import msgspec
 
 from xpu_shark.passes.advise.case import Case, Proposal
 from xpu_shark.passes.advise.causes import causes
@@ -51,9 +53,10 @@ def propose(case: Case) -> Iterator[Proposal]:
     best = _best(case)
     if _same(case, best):
         return
+    ahead = "in blocks that overlap " if case.run.plan.serial and not best.serial else ""
     yield Proposal(
         condition=", ".join((in_use(case), *causes(case, best))),
-        suggestion=f"tile {sizes(case, best)} {config(case, best)}".strip(),
+        suggestion=f"tile {sizes(case, best)} {ahead}{config(case, best)}".strip(),
         launches=((case.kernel, best),),
         confidence="medium" if changes_reduction(case, best) else "high",
         worth=WORTH_CHANGING if by_its_compiler(case) else 1.0,
@@ -71,4 +74,5 @@ def _best(case: Case) -> Tiling:
 
 
 def _same(case: Case, tiling: Tiling) -> bool:
-    return tiling.tile == case.run.plan.tile and tiling.order == case.run.plan.order
+    plan = case.run.plan
+    return msgspec.structs.replace(tiling, source=plan.source) == plan
