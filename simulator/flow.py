@@ -69,7 +69,7 @@ def emit(
     if fused:
         work = _with_moves(work, kernel, target, tiles)
     code: Bodies = {}
-    turn = emitter.channel((*path, "turn"), work[-1].unit, 1) if fused and serial else -1
+    turn = emitter.channel((*path, "turn"), "block", 1) if fused and serial else -1
     if turn >= 0:
         emitter.wait(code, work[0].unit, turn)
     bodies: Bodies = {}

@@ -21,6 +21,7 @@ _LIMITS = {
 _WAITS = {
     "launch": "the launch",
     "buffer": "a free buffer",
+    "block": "the last result of the block before",
     "drain": "its last results to be stored",
     "store": "a tensor to be stored first",
     "matrix": "the matrix unit",

@@ -76,6 +76,13 @@ def test_blocks_wait_for_each_other() -> None:
     assert four == 4 * one
 
 
+def test_a_block_waits_until_the_last_product_of_the_one_before_has_left_the_array() -> None:
+    kernel = resident(attention(8, 128, 128))
+    waits = run_bound(kernel, next(flash.choices(kernel, V6E)), V6E).attribution
+    assert waits.stream == "matrix"
+    assert waits.stalls_ps["block"] == 7 * product_latency(kernel)
+
+
 def test_the_array_begins_the_second_product_when_a_quarter_of_the_softmax_is_done() -> None:
     """One block of 512 x 512, in four parts of 128 rows: the scores leave the array a part
     after another, and the last part passes softmax and second product behind the others."""
