@@ -74,12 +74,12 @@ def simulate_kernel(
     bound = bind(kernel, env, context)
     if bound.empty:
         return None
-    tiling = tilings.choose(bound, target, mode)
+    asked = tilings.choose(bound, target, mode)
+    tiling, problem = fit(bound, asked, target)
     if mode == "best":
         from xpu_shark.simulator.search import search  # search simulates: it imports this file
 
-        return search(bound, target, tiling)[0].run
-    tiling, problem = fit(bound, tiling, target)
+        return search(bound, target, asked, [tiling])[0].run
     note = "; ".join(filter(None, (problem, pieces(bound, tiling))))
     result = run_bound(bound, tiling, target, fold=fold)
     return msgspec.structs.replace(result, note=note) if note else result

@@ -69,3 +69,12 @@ def test_rows_that_are_sorted_in_pieces_say_that_merging_is_missing() -> None:
     run = simulate_kernel(msgspec.structs.replace(small, nests=(nest,)), {}, TINY)
     assert run is not None
     assert run.note == ""
+
+
+def test_the_best_tile_is_no_slower_than_one_that_was_cut_down_to_fit() -> None:
+    kernel = matmul(100, 24, 24, tiles=(100, 24, 24))
+    fitted, best = (simulate_kernel(kernel, {}, shrunk(4096), mode) for mode in ("ir", "best"))
+    assert fitted is not None
+    assert best is not None
+    assert fitted.note
+    assert best.time_ps <= fitted.time_ps
