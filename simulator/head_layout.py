@@ -55,18 +55,18 @@ def moves_ps(kernel: BoundKernel, product: BoundNest, target: Target, tile: Sequ
 
 
 def _runs(product: BoundNest, tile: Sequence[int]) -> int:
-    """Runs of the left operand's rows that are moved on their own: all query heads of a token where
-    they are a power of two, else smaller ones; none where they fill registers. A block has at
-    least as many tokens as a register has rows."""
+    """Runs of the left operand's rows that are moved on their own: of the query heads of a token
+    those that fill no register, all of them where they are a power of two, else smaller ones. A
+    block has at least as many tokens as a register has rows."""
     dims = product.contraction
     assert dims is not None
     inside = _beside(product)
-    group = prod(product.extents[dim] for dim in inside)
-    if group % SUBLANES == 0:
+    rest = prod(product.extents[dim] for dim in inside) % SUBLANES
+    if rest == 0:
         return 0
     tokens = prod(tile[dim] for dim in dims.m if dim not in inside)
     heads = prod(tile[dim] for dim in dims.batch)
-    return heads * max(tokens, SUBLANES) * group // (group & -group)
+    return heads * max(tokens, SUBLANES) * rest // (rest & -rest)
 
 
 def _beside(scores: BoundNest) -> set[int]:

@@ -115,9 +115,12 @@ def test_a_block_that_hangs_over_the_edge_is_worked_on_as_a_whole_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "runs"), [(1, 1), (2, 1), (3, 3), (4, 1), (6, 3), (7, 7), (8, 0), (16, 0)]
+    ("group", "runs"),
+    [(1, 1), (2, 1), (3, 3), (4, 1), (6, 3), (7, 7), (8, 0), (9, 1), (16, 0), (71, 7), (1023, 7)],
 )
-def test_query_heads_of_a_token_move_in_powers_of_two(group: int, runs: int) -> None:
+def test_query_heads_of_a_token_that_fill_no_register_move_in_powers_of_two(
+    group: int, runs: int
+) -> None:
     tokens, keys = 32, 512
     scores = served(8, group, tokens, keys).nests[0]
     kernel = served(8, group, tokens, keys)
