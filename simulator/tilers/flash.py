@@ -118,7 +118,7 @@ def _cut(scores: BoundNest, tile: list[int], most: int) -> int:
     axis, extent = scores.axes[tokens], scores.extents[tokens]
     block = _power_of_two(min(extent, max(most // group, 1)))
     tile[axis] = min(extent, max(block, SUBLANES))
-    return group * block
+    return group * tile[axis]
 
 
 def _power_of_two(size: int) -> int:

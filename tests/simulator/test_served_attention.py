@@ -83,6 +83,8 @@ def default(kernel: BoundKernel) -> KernelRun:
         ((32, 3, 132, 132), (1, 3, 128, 132), (8, 3, 132, 132)),
         ((4, 8, 100, 5000), (1, 8, 64, 5000), (4, 8, 100, 5000)),
         ((2, 3, 1, 77), (1, 3, 1, 77), (2, 3, 1, 77)),
+        # Eight tokens of 128 query heads are 1024 queries, 4 MiB of eight heads of both operands.
+        ((8, 128, 128, 128), (1, 128, 8, 128), (8, 128, 32, 128)),
     ],
 )
 def test_heads_of_a_register_come_together_and_are_worked_on_one_after_another(
