@@ -132,7 +132,8 @@ def _in_lanes(keys: int) -> int:
 
 
 def _apart(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[Tiling]:
-    """Heads in steps that fill the compiler's window, then in smaller ones."""
+    """Heads in steps that fill the compiler's window, then in smaller ones; of heads that are too
+    long for that the queries, too."""
     dims = scores.contraction
     assert dims is not None
     every, window = whole(kernel), target.dma.window_bytes or capacity(kernel, target)
@@ -140,11 +141,15 @@ def _apart(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[T
     moving = compulsory_bytes(kernel) + storage_bytes(dims.lhs_element, prod(result.shape))
     heads = max((scores.axes[d] for d in dims.batch), key=lambda a: every.tile[a], default=None)
     steps = max(1, round(moving / window)) if heads is not None else 1
-    while True:
-        tile = list(every.tile)
-        if heads is not None:
-            tile[heads] = -(-tile[heads] // steps)
-        yield Tiling(tuple(tile), every.order, apart=True)
-        if heads is None or tile[heads] == 1:
-            return
+    tile = list(every.tile)
+    if heads is not None:
+        tile[heads] = -(-every.tile[heads] // steps)
+    yield Tiling(tuple(tile), every.order, apart=True)
+    while heads is not None and tile[heads] > 1:
         steps *= 2
+        tile[heads] = -(-every.tile[heads] // steps)
+        yield Tiling(tuple(tile), every.order, apart=True)
+    queries = max((scores.axes[d] for d in dims.m), key=lambda a: every.tile[a], default=None)
+    while queries is not None and tile[queries] > 1:
+        tile[queries] = -(-tile[queries] // 2)
+        yield Tiling(tuple(tile), every.order, apart=True)

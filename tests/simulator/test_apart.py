@@ -130,3 +130,15 @@ def test_the_search_finds_what_a_fused_kernel_would_give() -> None:
     best = search(kernel, V6E, tiling)[0].run
     assert best.time_ps < default(kernel).time_ps
     assert best.bytes["hbm"] == operands(96, 512, 64)
+
+
+def test_heads_that_are_too_long_to_be_worked_on_whole_are_cut_along_their_queries() -> None:
+    # 4096 x 4096 scores in f32 and bf16 are 96 MiB, with queries, keys and values of a head beside.
+    short, long = (attention(8, length, 64) for length in (2048, 4096))
+    plan = systolic.choose(long, V6E)
+    assert plan.apart
+    assert plan.tile[:3] == (1, 2048, 4096)
+    times = [
+        run_bound(kernel, systolic.choose(kernel, V6E), V6E).time_ps for kernel in (short, long)
+    ]
+    assert times[1] == pytest.approx(4 * times[0], rel=0.05)
