@@ -6,6 +6,7 @@ import random
 
 import msgspec
 from kernels import access, elementwise, matmul, softmax
+from test_served_attention import served
 
 from xpu_shark.simulator.bind import BoundKernel, bind
 from xpu_shark.simulator.plan import Tiling
@@ -45,7 +46,8 @@ def random_target(rng: random.Random) -> Target:
 
 
 def random_tiling(rng: random.Random, kernel: BoundKernel, target: Target) -> Tiling:
-    """Any sizes and order; on many cores only axes that all nests have are looped over."""
+    """Any sizes and order; on many cores only axes that all nests have are looped over. On a single
+    one transfers may bring more than a tile, and blocks may wait for each other."""
     tile = [rng.randint(1, max(1, axis.extent)) for axis in kernel.axes]
     spread = target.execution == "waves"
     order = [
@@ -55,12 +57,21 @@ def random_tiling(rng: random.Random, kernel: BoundKernel, target: Target) -> Ti
         and (not spread or all(axis in nest.axes for nest in kernel.nests))
     ]
     rng.shuffle(order)
-    return Tiling(tuple(tile), tuple(order), "test")
+    tiling = Tiling(tuple(tile), tuple(order), "test")
+    if spread or rng.random() < 0.5:
+        return tiling
+    pairs = zip(tile, kernel.axes, strict=True)
+    moved = tuple(rng.randint(size, max(size, axis.extent)) for size, axis in pairs)
+    return msgspec.structs.replace(tiling, moved=moved, serial=rng.random() < 0.5)
 
 
 def random_case(seed: int) -> tuple[BoundKernel, Tiling, Target]:
     rng = random.Random(seed)
-    kernel, target = bind(random_kernel(rng), {}), random_target(rng)
+    if rng.random() < 0.2:
+        kernel = served(*_sizes(rng, 6))
+    else:
+        kernel = bind(random_kernel(rng), {})
+    target = random_target(rng)
     return kernel, random_tiling(rng, kernel, target), target
 
 

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from programs import random_program
 from random_kernels import random_case, random_target
 
+from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.bounds import bounds
 from xpu_shark.simulator.busy import executions, least_ps
 from xpu_shark.simulator.engine import run
 from xpu_shark.simulator.lower import lower
+from xpu_shark.simulator.plan import Tiling, phases
 from xpu_shark.simulator.program import (
     Channel,
     Instruction,
@@ -25,6 +27,8 @@ from xpu_shark.simulator.program import (
     Stream,
     instructions,
 )
+from xpu_shark.simulator.residency import Residency
+from xpu_shark.simulator.simulate import run_bound
 from xpu_shark.simulator.target import Target
 from xpu_shark.simulator.timeline import Timeline
 from xpu_shark.simulator.work import compulsory_bytes
@@ -63,6 +67,21 @@ def test_times_and_bytes_of_every_kernel_add_up(seed: int) -> None:
     assert outer.bytes >= compulsory_bytes(kernel)
     assert all(use.busy_ps <= timeline.time_ps for use in timeline.resources)
     assert timeline.time_ps >= bounds(kernel, target).bound_ps
+
+
+@LAWS
+@given(SEEDS)
+def test_what_a_transfer_brings_decides_the_bytes(seed: int) -> None:
+    """Not what of it is worked on at once, while no local tensor goes out to memory."""
+    kernel, tiling, target = random_case(seed)
+    coarse = msgspec.structs.replace(tiling, tile=tiling.transfer, moved=None)
+    if target.execution == "sequential" and not _out(kernel, tiling, target):
+        one, other = (run_bound(kernel, each, target).bytes for each in (tiling, coarse))
+        assert one == other or _out(kernel, coarse, target)
+
+
+def _out(kernel: BoundKernel, tiling: Tiling, target: Target) -> set[int]:
+    return Residency(kernel, tiling, target, phases(kernel, tiling)).out
 
 
 @LAWS
