@@ -123,8 +123,8 @@ def _encoder(name: str, heads: int, length: int, d: int) -> str:
 
 
 def _grouped(name: str, heads: int, cached: int, queries: int, keys: int, d: int) -> str:
-    """Query heads share a cached head in groups of `heads / cached`. Tokens come first, as a
-    serving program's cache has them."""
+    """Query heads share a cached head in groups of `heads / cached`, tokens first, as a serving
+    program's cache has them. Heads of their own come first, as frameworks' attention takes them."""
     group = heads // cached
     if group == 1:
         return _plain(name, heads, queries, keys, d)

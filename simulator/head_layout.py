@@ -2,8 +2,9 @@
 
 A register of a systolic array's core holds `SUBLANES` rows of `LANES` elements, and memory is laid
 out in such tiles. Rows of a head that have other heads between them are gathered, a register at a
-time. Query heads that share a cached head lie beside each other in every token: where they fill no
-register, each run of them is moved on its own to become rows of one product, and its result back.
+time. Query heads that share a cached head lie beside each other in every token: those that fill no
+register are moved on their own, a run of them at a time, to become rows of one product, and their
+results back.
 """
 
 from __future__ import annotations
@@ -29,12 +30,15 @@ def heads_of(scores: BoundNest) -> int:
 
 def tokens_of(scores: BoundNest) -> int:
     """The loop dim over tokens, of all that walk over the queries of a cached head: the one outside
-    of the heads, or else the longest; -1 where there is none."""
+    of the heads, or else the longest; -1 where there is one token. Query heads that share a cached
+    head are at most as many as a register has lanes."""
     dims = scores.contraction
     assert dims is not None
     several = [dim for dim in dims.m if scores.extents[dim] > 1]
     if heads_of(scores) >= 0:
-        several = [dim for dim in several if dim not in _beside(scores)]
+        beside = _beside(scores)
+        outside = [dim for dim in several if dim not in beside]
+        several = outside or [dim for dim in several if scores.extents[dim] > LANES]
     return max(several, key=lambda dim: scores.extents[dim], default=-1)
 
 
@@ -44,27 +48,34 @@ def moves_ps(kernel: BoundKernel, product: BoundNest, target: Target, tile: Sequ
     dims, unit = product.contraction, target.matrix
     assert dims is not None
     assert isinstance(unit, Systolic)
-    keys = product.reads[dims.rhs]
     if heads_of(product) < 0:
         return 0
-    rows = prod(tile[dim] for dim in {dim for index in keys.map[:-1] for dim, _ in index.terms})
-    cycles = ceildiv(rows, SUBLANES) * unit.gather_cycles
+    gathered, runs = _rows(product.reads[dims.rhs], tile), 0
     if kernel.tensors[product.reads[dims.lhs].tensor].is_global:  # scores are in registers
-        cycles += _runs(product, tile) * unit.run_cycles
+        group = prod(product.extents[dim] for dim in _beside(product))
+        if group > 1:
+            runs = _runs(product, tile, group)
+        else:
+            gathered += _rows(product.reads[dims.lhs], tile)
+    cycles = ceildiv(gathered, SUBLANES) * unit.gather_cycles + runs * unit.run_cycles
     return target.ps(cycles)
 
 
-def _runs(product: BoundNest, tile: Sequence[int]) -> int:
-    """Runs of the left operand's rows that are moved on their own: of the query heads of a token
-    those that fill no register, all of them where they are a power of two, else smaller ones. A
-    block has at least as many tokens as a register has rows."""
+def _rows(access: Access, tile: Sequence[int]) -> int:
+    return prod(tile[dim] for dim in {dim for index in access.map[:-1] for dim, _ in index.terms})
+
+
+def _runs(product: BoundNest, tile: Sequence[int], group: int) -> int:
+    """Runs of the left operand's rows that are moved on their own: of the `group` of query heads of
+    a token those that fill no register, all of them where they are a power of two, else smaller
+    ones. A block has at least as many tokens as a register has rows."""
     dims = product.contraction
     assert dims is not None
-    inside = _beside(product)
-    rest = prod(product.extents[dim] for dim in inside) % SUBLANES
+    rest = group % SUBLANES
     if rest == 0:
         return 0
-    tokens = prod(tile[dim] for dim in dims.m if dim not in inside)
+    beside = _beside(product)
+    tokens = prod(tile[dim] for dim in dims.m if dim not in beside)
     heads = prod(tile[dim] for dim in dims.batch)
     return heads * max(tokens, SUBLANES) * rest // (rest & -rest)
 

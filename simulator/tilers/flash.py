@@ -18,6 +18,7 @@ from xpu_shark.simulator.head_layout import LANES, SUBLANES, heads_of, tokens_of
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.residency import KEPT_SHARE, capacity
 from xpu_shark.simulator.target import Target
+from xpu_shark.simulator.tilers.stationary import even
 from xpu_shark.simulator.work import compulsory_bytes
 
 BLOCK = 512  # most queries, and keys beside them: what JAX's Pallas kernels for TPUs are run with
@@ -34,7 +35,7 @@ def choices(kernel: BoundKernel, target: Target) -> Iterator[Tiling]:
     assert dims is not None
     if prod(scores.extents[dim] for dim in dims.k) % LANES:
         yield from _apart(kernel, target, scores)
-    elif heads_of(scores) >= 0 or _on_a_cache(scores):
+    elif heads_of(scores) >= 0:
         yield from _served(kernel, target, scores)
     else:
         yield from _plain(kernel, target, scores)
@@ -44,14 +45,6 @@ def whole(kernel: BoundKernel) -> Tiling:
     """Everything at once: each step of all heads done before the next begins."""
     tile = tuple(max(axis.extent, 1) for axis in kernel.axes)
     return Tiling(tile, tuple(a for a, axis in enumerate(kernel.axes) if axis.parallel))
-
-
-def _on_a_cache(scores: BoundNest) -> bool:
-    """Whether a head has several queries, and keys from before them."""
-    dims = scores.contraction
-    assert dims is not None
-    queries, keys = (prod(scores.extents[dim] for dim in role) for role in (dims.m, dims.n))
-    return 1 < queries != keys
 
 
 def _plain(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[Tiling]:
@@ -68,7 +61,7 @@ def _plain(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[T
         queries = _cut(scores, tile, block)
         keys = min(block * block // queries, MOST_KEYS) if queries > 1 else block
         for dim in dims.n[-1:]:
-            tile[scores.axes[dim]] = _in_lanes(min(scores.extents[dim], keys))
+            tile[scores.axes[dim]] = even(scores.extents[dim], keys, LANES)
         head = list(tile)
         for dim in dims.n[-1:]:
             head[scores.axes[dim]] = scores.extents[dim]
@@ -82,23 +75,19 @@ def _served(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[
     dims = scores.contraction
     assert dims is not None
     every, window = whole(kernel), target.dma.window_bytes or capacity(kernel, target)
-    heads = heads_of(scores)
-    heads = max(dims.batch, default=-1) if heads < 0 else heads
-    together = min(scores.extents[heads], SUBLANES) if heads >= 0 else 1
+    heads, tokens = heads_of(scores), tokens_of(scores)
+    together = min(scores.extents[heads], SUBLANES)
     row = storage_bytes(dims.lhs_element, 2 * together * prod(scores.extents[d] for d in dims.k))
     while window >= row:
         tile = list(every.tile)
         for dim in dims.batch:
             tile[scores.axes[dim]] = 1
         for dim in dims.n[-1:]:
-            most = window // row
-            every_key = scores.extents[dim] <= most
-            tile[scores.axes[dim]] = scores.extents[dim] if every_key else _in_lanes(most)
+            most = window // row // LANES * LANES
+            tile[scores.axes[dim]] = min(scores.extents[dim], max(most, 1))
         rows = _cut(scores, tile, BLOCK)
         moved = list(tile)
-        if heads >= 0:
-            moved[scores.axes[heads]] = together
-        tokens = tokens_of(scores)
+        moved[scores.axes[heads]] = together
         if tokens >= 0:
             axis, blocks = scores.axes[tokens], max(window // (row * rows), 1)
             moved[axis] = min(scores.extents[tokens], blocks * tile[axis])
@@ -107,8 +96,9 @@ def _served(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[
 
 
 def _cut(scores: BoundNest, tile: list[int], most: int) -> int:
-    """Set a power of two of tokens in `tile`, that with all their query heads are at most `most`
-    queries, and at least the rows of a register; how many queries those are."""
+    """Cut the tokens in `tile` so that with all their query heads they are at most `most` queries,
+    or one token's; how many queries those are. Plain blocks are of equal size; those of a group
+    have as many tokens as the largest of its size's powers of two allows."""
     dims = scores.contraction
     assert dims is not None
     tokens = tokens_of(scores)
@@ -116,19 +106,12 @@ def _cut(scores: BoundNest, tile: list[int], most: int) -> int:
     if tokens < 0:
         return group
     axis, extent = scores.axes[tokens], scores.extents[tokens]
-    block = _power_of_two(min(extent, max(most // group, 1)))
-    tile[axis] = min(extent, max(block, SUBLANES))
+    if group == 1:
+        tile[axis] = even(extent, most, LANES)
+    else:
+        block = 1 << max(most // group, 1).bit_length() - 1
+        tile[axis] = min(extent, max(block, SUBLANES))
     return group * tile[axis]
-
-
-def _power_of_two(size: int) -> int:
-    """The largest that is no more than `size`, which is positive."""
-    return 1 << (size.bit_length() - 1)
-
-
-def _in_lanes(keys: int) -> int:
-    """Whole registers of keys where there is one: the rest is a block of its own."""
-    return keys // LANES * LANES if keys >= LANES else max(keys, 1)
 
 
 def _apart(kernel: BoundKernel, target: Target, scores: BoundNest) -> Iterator[Tiling]:

@@ -33,10 +33,10 @@ def product_latency(kernel: BoundKernel) -> int:
     ("length", "queries", "keys"),
     [
         (4096, 512, 512),
-        (300, 256, 256),  # powers of two of queries; keys in whole registers of 128
-        (132, 128, 128),
-        (100, 64, 100),
-        (12, 8, 12),  # at least the rows of a register
+        (1200, 512, 512),  # equal blocks in whole registers of 128 lanes
+        (600, 384, 600),  # as many scores beside fewer queries
+        (512, 512, 512),
+        (300, 300, 300),
         (3, 3, 3),
     ],
 )
