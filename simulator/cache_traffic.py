@@ -9,12 +9,12 @@ fetched out of order is taken for resident in the last cache if it needs less th
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import gcd, inf, prod
 
 import msgspec
 
-from xpu_shark.simulator.bind import BoundKernel, BoundNest
-from xpu_shark.simulator.core_cost import vector_tile
+from xpu_shark.simulator.bind import BoundKernel, BoundNest, BoundTensor
+from xpu_shark.simulator.core_cost import lookahead, vector_tile
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.plan import Tiling
@@ -27,6 +27,7 @@ from xpu_shark.simulator.reuse_distance import (
     row_distance,
     spans,
     touched,
+    touches,
 )
 from xpu_shark.simulator.target import Memory, Target
 from xpu_shark.simulator.units.cost import PS_PER_NS
@@ -41,13 +42,21 @@ STARTS = 2  # lines of each contiguous run that a prefetcher has to see before i
 ALLOCATED = 2  # a line that is written is read first, as caches allocate on a write
 
 
+class Wait(msgspec.Struct, frozen=True):
+    """Picoseconds of one core that lines from one level take, and the share of the steps of their
+    nest in which they come."""
+
+    ps: float
+    share: float
+
+
 class Traffic(msgspec.Struct):
-    """By level: `bytes` of foreseen lines, `held_bytes` of the others, and the picoseconds of one
-    core that these take in each nest, `waits_ps`."""
+    """By level: `bytes` of foreseen lines and `held_bytes` of the others; what these take in each
+    nest, `waits`."""
 
     bytes: dict[str, int]
     held_bytes: dict[str, int]
-    waits_ps: list[float]
+    waits: list[list[Wait]]
 
 
 class _Operand(msgspec.Struct, frozen=True):
@@ -66,7 +75,7 @@ class _Operand(msgspec.Struct, frozen=True):
 
 def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
     """Of all cores in one launch; what the nearest cache has costs only its loads."""
-    flow = Traffic({}, {}, [0.0] * len(kernel.nests))
+    flow = Traffic({}, {}, [[] for _ in kernel.nests])
     seen: set[int] = set()
     for number, nest in enumerate(kernel.nests):
         loops = _loops(kernel, nest, tiling)
@@ -77,7 +86,7 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
             if access.tensor in seen and _kept(kernel, nest, access, loops, target):
                 continue
             seen.add(access.tensor)
-            foreseen = _foreseen(kernel, nest, access, loops, tiling, target)
+            foreseen = _foreseen(kernel, nest, access, loops, tiling, target, written=written)
             near = _near(kernel, access, target, foreseen=foreseen > 0 or written)
             ways = ALLOCATED if written else 1
             turning = _summing(nest, loops) if written else loops
@@ -93,7 +102,10 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
     tensor, tile = kernel.tensors[part.access.tensor], spans(part.nest, part.loops, len(part.loops))
     # A cache of the core's own sends a line's neighbour along, a shared one does not.
     neighbours = max(1, region(tensor, part.access, tile).run_bytes // line)
-    crowd = _crowd(row_distance(tensor, part.access, tile), caches[-1])
+    sets = _sets(row_distance(tensor, part.access, tile), caches[-1])
+    fetches = touches(kernel, part.nest, part.access, part.loops, caches[-1]) * part.nest.trips
+    # Nobody waits for what is stored.
+    in_flight = inf if part.ways > 1 else _lines_ahead(kernel, part.nest, fetches, target)
     beyond = 0
     for place, level in enumerate(target.memory[:-1]):
         missed = misses(kernel, part.nest, part.access, part.loops, caches[place + 1])
@@ -107,10 +119,19 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
         held = lines - ahead
         flow.bytes[level.name] = flow.bytes.get(level.name, 0) + ahead * line
         flow.held_bytes[level.name] = flow.held_bytes.get(level.name, 0) + held * line
-        most = level.line_ns if level.set_line_ns is None else level.set_line_ns
-        each = level.line_ns + crowd * (most - level.line_ns)
+        each = max(_line_ns(level, sets), level.latency_ns / in_flight)
         asked = held if level.shared else held / neighbours
-        flow.waits_ps[part.number] += asked * each * PS_PER_NS
+        if asked:
+            share = min(1.0, held / max(fetches, 1))
+            flow.waits[part.number].append(Wait(asked * each * PS_PER_NS, share))
+
+
+def _lines_ahead(kernel: BoundKernel, nest: BoundNest, fetches: int, target: Target) -> float:
+    """Lines of an operand that a core has asked for at a time: as many as the operations, so far
+    as it looks ahead, come to."""
+    assert target.core is not None
+    ahead, operations = lookahead(kernel, nest, target)
+    return max(1.0, ahead * fetches / (operations * nest.trips)) if operations else inf
 
 
 def _summing(nest: BoundNest, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
@@ -121,13 +142,18 @@ def _summing(nest: BoundNest, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
     return tuple(loop for loop in loops if nest.parallel[loop.dim])
 
 
-def _crowd(distance: int, near: Cache) -> float:
-    """How much rows `distance` bytes apart meet in the nearest cache: 1 where their lines share one
-    set, half where they share two; what four sets share was measured to be as quick as any."""
+def _sets(distance: int, near: Cache) -> int:
+    """Sets of the nearest cache that the lines of rows `distance` bytes apart fall into."""
     if distance % near.line_bytes:
-        return 0.0
-    sets = near.sets // gcd(distance // near.line_bytes, near.sets)
-    return 1 / sets if sets <= 2 else 0.0
+        return near.sets
+    return near.sets // gcd(distance // near.line_bytes, near.sets)
+
+
+def _line_ns(level: Memory, sets: int) -> float:
+    """What one line takes that comes from `level` to one of `sets`."""
+    few = level.line_ns if level.few_line_ns is None else level.few_line_ns
+    one = few if level.set_line_ns is None else level.set_line_ns
+    return {1: one, 2: (one + few) / 2, 4: few}.get(sets, level.line_ns)
 
 
 def _near(kernel: BoundKernel, access: Access, target: Target, *, foreseen: bool) -> float:
@@ -163,6 +189,8 @@ def _foreseen(
     loops: tuple[Loop, ...],
     tiling: Tiling,
     target: Target,
+    *,
+    written: bool,
 ) -> float:
     """Share of the lines that are there in time: none, where the innermost loop that moves the
     operand is not walked as prefetchers follow, or the lines that a register tile is at are driven
@@ -176,15 +204,32 @@ def _foreseen(
     near = _cache(target.memory[-1], target.memory[-1].burst_bytes)
     if pressure(kernel, nest, access, loops, len(loops), near) > 1:
         return 0.0
+    assert target.core is not None
     tensor, share = kernel.tensors[access.tensor], tuple(tiling.tile[a] for a in nest.axes)
-    if row_distance(tensor, access, share) < FOLLOWED_BYTES:
-        return 1.0
-    return max(0.0, 1 - STARTS * near.line_bytes / region(tensor, access, share).run_bytes)
+    begun = max(0.0, 1 - STARTS * near.line_bytes / _run_bytes(nest, tensor, access, loops, share))
+    if row_distance(tensor, access, share) >= FOLLOWED_BYTES:
+        return begun
+    return 1.0 if written else max(begun, target.core.followed)
+
+
+def _run_bytes(
+    nest: BoundNest,
+    tensor: BoundTensor,
+    access: Access,
+    loops: tuple[Loop, ...],
+    share: tuple[int, ...],
+) -> int:
+    """Bytes that a workgroup walks in order: of rows that a register tile takes several of at a
+    time, one row."""
+    run = region(tensor, access, share).run_bytes
+    if region(tensor, access, spans(nest, loops, len(loops))).runs > 1:
+        run = min(run, storage_bytes(tensor.element, tensor.shape[-1]))
+    return max(1, run)
 
 
 def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:
     """Whether the loop goes along the row, or over rows that are near enough to each other."""
-    if any(dim == loop.dim for dim, _ in access.map[-1].terms):
+    if _along(access, loop):
         return True
     tensor = kernel.tensors[access.tensor]
     elements = 0
@@ -192,6 +237,11 @@ def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:
         factor = sum(abs(c) for dim, c in index.terms if dim == loop.dim)
         elements += factor * prod(tensor.shape[place + 1 :])
     return storage_bytes(tensor.element, elements) < FOLLOWED_BYTES
+
+
+def _along(access: Access, loop: Loop) -> bool:
+    """Whether the loop goes along the row."""
+    return any(dim == loop.dim for dim, _ in access.map[-1].terms)
 
 
 def _loops(kernel: BoundKernel, nest: BoundNest, tiling: Tiling) -> tuple[Loop, ...]:
