@@ -100,7 +100,6 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
     line = target.memory[-1].burst_bytes
     caches = [_cache(level, line) for level in target.memory]
     tensor, tile = kernel.tensors[part.access.tensor], spans(part.nest, part.loops, len(part.loops))
-    # A cache of the core's own sends a line's neighbour along, a shared one does not.
     neighbours = max(1, region(tensor, part.access, tile).run_bytes // line)
     sets = _sets(row_distance(tensor, part.access, tile), caches[-1])
     fetches = touches(kernel, part.nest, part.access, part.loops, caches[-1]) * part.nest.trips
@@ -120,7 +119,7 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
         flow.bytes[level.name] = flow.bytes.get(level.name, 0) + ahead * line
         flow.held_bytes[level.name] = flow.held_bytes.get(level.name, 0) + held * line
         each = max(_line_ns(level, sets), level.latency_ns / in_flight)
-        asked = held if level.shared else held / neighbours
+        asked = held * (1 + (neighbours - 1) * _beside(level)) / neighbours
         if asked:
             share = min(1.0, held / max(fetches, 1))
             flow.waits[part.number].append(Wait(asked * each * PS_PER_NS, share))
@@ -147,6 +146,12 @@ def _sets(distance: int, near: Cache) -> int:
     if distance % near.line_bytes:
         return near.sets
     return near.sets // gcd(distance // near.line_bytes, near.sets)
+
+
+def _beside(level: Memory) -> float:
+    """What a line next to one that is fetched costs of it: a cache of the core's own sends it
+    along."""
+    return level.next_line_share if level.shared else 0.0
 
 
 def _line_ns(level: Memory, sets: int) -> float:

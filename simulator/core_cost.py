@@ -85,7 +85,7 @@ def lookahead(kernel: BoundKernel, nest: BoundNest, target: Target) -> tuple[flo
         return unit.window(core, "default"), vectors * additions
     shape = shape_of(kernel, nest, nest.extents)
     element = _element(kernel, nest)
-    ahead = unit.window(core, unit.madd_kind(core, element))
+    ahead = unit.madds_ahead(core, element)
     if shape.lane < 0 or shape.folded:
         return ahead, vectors
     rows = prod(t for t, p in zip(shape.tile, nest.parallel, strict=True) if p)

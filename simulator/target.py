@@ -37,7 +37,8 @@ class Memory(Struct, frozen=True, kw_only=True):
     a cache has `ways` lines of `burst_bytes` a set; a line that no prefetcher foresees takes the
     core `line_ns`, beside its arithmetic, `few_line_ns` where all of an operand's lines fall into
     four sets of the cache beside the core, and `set_line_ns` where they fall into one; but
-    `latency_ns` over the lines that it looks ahead, where that is more.
+    `latency_ns` over the lines that it looks ahead, where that is more. The line behind one that a
+    core waits for takes `next_line_share` of that where others share the level, else nothing.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     ways: Count | None = None
     line_ns: Cost = 0.0
     few_line_ns: Cost | None = None
+    next_line_share: Annotated[float, Meta(ge=0, le=1)] = 1.0
     set_line_ns: Cost | None = None
 
 

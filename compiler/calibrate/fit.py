@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, log, prod
+from math import prod
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +15,6 @@ import msgspec
 from xpu_shark.compiler.calibrate import suite
 from xpu_shark.compiler.calibrate.machine import Machine
 from xpu_shark.compiler.calibrate.measure import Timing
-from xpu_shark.simulator.last_cache import FARTHEST
 from xpu_shark.simulator.target import Target
 
 LEAST: Final = 0.01  # cycles: noise can make a small difference of two times negative
@@ -104,11 +103,9 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
     gathers |= {element: fetched(f"each_gather_{element}") for element in suite.NARROW}
     sorted_ = ns["each_sort"] * ghz / (suite.SORTED * (suite.SORTED - 1))
     chain = ns["row_add"] * ghz / prod(suite.ROW)
-    long, window = {}, {}
-    for kind, name in (("madd", "product"), *((e, f"product_{e}") for e in suite.NARROW)):
-        long[kind] = ns[f"{name}_chain"] * ghz / (16 * suite.CHAIN_DEPTH)
-        short = ns[f"{name}_short"] * ghz / prod(suite.SHORT)
-        window[kind] = _window(suite.SHORT[1], long[kind], short)
+    chains = {"madd": "product_chain"} | {e: f"product_{e}_chain" for e in suite.NARROW}
+    waits = {kind: ns[name] * ghz / (16 * suite.CHAIN_DEPTH) for kind, name in chains.items()}
+    short = ns["product_short"] * ghz / prod(suite.SHORT)
     return {
         "registers": machine.registers,
         "wake_ns": wake,
@@ -118,7 +115,7 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         "latency_cycles": {
             "default": chain,
             "max": ns["row_max"] * ghz / prod(suite.ROW),
-            **long,
+            **waits,
         },
         "fold_cycles": {
             "default": ns["rows_add"] * ghz / prod(suite.ROWS),
@@ -128,7 +125,7 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
             "default": _window(
                 suite.SHORT_ROWS[1], chain, ns["row_short"] * ghz / prod(suite.SHORT_ROWS)
             ),
-            **window,
+            "madd": _window(suite.SHORT[1], waits["madd"], short),
         },
         "followed": _followed(machine, ns, madds["default"] / ghz * suite.WIDE_ROWS, wake),
         "spill_cycles": spill,
@@ -166,17 +163,6 @@ def _wide(machine: Machine, ns: Mapping[str, float], name: str, wake: float) -> 
     batch = suite.near_batch(machine) if name == "near" else 1
     lines = batch * n * k * FLOAT_BYTES / machine.caches[0].line_bytes
     return _together(machine, ns[f"wide_{name}"], wake) / lines
-
-
-def _gets(machine: Machine, ns: Mapping[str, float], wake: float) -> float:
-    """Bytes of the last cache that this machine gets of it, as others may share it: of a walk as
-    large as the cache a share h is found again, which is what a cache of a part of the size
-    finds, -log(h) / (1 - h) times as small (simulator/last_cache.py)."""
-    near, whole, far = (_wide(machine, ns, name, wake) for name in ("l3", "last", "dram"))
-    size = machine.caches[-1].bytes
-    found = (far - whole) / (far - near) if far > near else 1.0
-    found = min(1.0, max(found, exp(-FARTHEST)))
-    return size if found == 1.0 else min(size, size * (1 - found) / -log(found))
 
 
 def _window(length: int, latency: float, each: float) -> float:
@@ -218,8 +204,7 @@ def _memory(
     moved = {name: 3.0 * size for name, size in suite.stream_bytes(machine).items()}
     moved["dram"] *= 4 / 3  # memory also sends what is written over: caches allocate on a write
     shared: list[dict[str, Any]] = []
-    held = round(_gets(machine, ns, core["wake_ns"]))
-    for name, size in (("dram", machine.memory_bytes), ("l3", held)):
+    for name, size in (("dram", machine.memory_bytes), ("l3", last.bytes)):
         one = moved[name] / ns[f"stream_{name}_one"] * 1e9
         busy = _together(machine, ns[f"stream_{name}_all"], core["wake_ns"]) / machine.cores
         all_ = moved[name] / max(LEAST, busy) * 1e9
@@ -234,7 +219,9 @@ def _memory(
     for key, cost in far_line.items():  # L2 keeps a part of such a column
         kept = near_line[key] / suite.BEYOND
         far_line[key] = max(0.0, cost - kept) / (1 - 1 / suite.BEYOND)
-    shared[1] |= {"ways": last.ways, **far_line}
+    one, two = (_cost(machine, ns, f"line_l3{end}", core) for end in ("", "_next"))
+    behind = min(1.0, max(0.0, 2 * two / max(one, LEAST) - 1))
+    shared[1] |= {"ways": last.ways, **far_line, "next_line_share": behind}
     private = {
         "name": "l2",
         "bytes": second.bytes,

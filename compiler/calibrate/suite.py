@@ -41,7 +41,7 @@ WAKE: Final = (8, 4096)  # rows and columns of a workgroup, about 10 us of one c
 WAKE_BLOCKS: Final = 7  # workgroups a core: too few for IREE to hand out several at a time
 LINE_ROWS: Final = 32  # of a product, two at a time: little arithmetic for each line
 WIDE_ROWS: Final = 8  # of a register tile as IREE chooses them: a core looks ahead a few lines only
-WIDE_DEPTH: Final = 2048
+COLD_DEPTH: Final = 1024  # rows of matrices that come from memory
 NEAR_BYTES: Final = 1024  # from row to row, a quarter of a page
 BEYOND: Final = 3  # times what a cache keeps of a column: the rest comes from the next one
 NARROW: Final = ("bf16", "f16")
@@ -92,8 +92,9 @@ def product_size(machine: Machine) -> tuple[int, int, int]:
 
 
 def madds_size(machine: Machine) -> tuple[int, int, int]:
-    """The same of workgroups that tiles of `MADDS` rows divide."""
-    return machine.cores * BLOCKS * MADDS_BLOCK, BLOCK, BLOCK
+    """The same of workgroups that tiles of `MADDS` rows divide, four times as many: they are short,
+    and the core that is awake first takes eight of them more."""
+    return 4 * machine.cores * BLOCKS * MADDS_BLOCK, BLOCK, BLOCK
 
 
 def _products(machine: Machine) -> list[Kernel]:
@@ -110,11 +111,9 @@ def _products(machine: Machine) -> list[Kernel]:
     for element, (into, wide) in PRODUCTS.items():
         stored = partial(product, element=element, accumulator=into, step=lanes)
         found.append(stored(f"product_{element}", size, (8, wide * lanes), threads=0))
-        if element not in NARROW:
-            continue  # integers are added up in no chain
-        one = ((1, lanes), (16, lanes))
-        found.append(stored(f"product_{element}_chain", (16, lanes, CHAIN_DEPTH), *one))
-        found.append(stored(f"product_{element}_short", (SHORT[0], lanes, SHORT[1]), *one))
+        if element in NARROW:  # integers are added up in no chain
+            size_, tile_ = (16, lanes, CHAIN_DEPTH), (1, lanes)
+            found.append(stored(f"product_{element}_chain", size_, tile_, (16, lanes)))
     tile = (8, lanes)
     found.append(product("product_edge", (EDGE_ROWS, BLOCK + lanes // 2, BLOCK), tile))
     found.append(product("product_block", (EDGE_ROWS, BLOCK, BLOCK), tile))
@@ -200,15 +199,15 @@ def line_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
         "line_l2_set": (near.sets, 3 * same // 4),
         "line_l2_few": (3 * quarter, 3 * kept // 4),
         "line_l3": (3 * quarter, BEYOND * kept),
+        "line_l3_next": (3 * quarter, BEYOND * kept),
         "line_l3_set": (near.sets, BEYOND * same),
     }
     floats = near.line_bytes // 4
     sizes = {name: (LINE_ROWS, lines * floats, k // 8 * 8) for name, (lines, k) in found.items()}
-    depth = 2048
-    lines = 2 * machine.caches[-1].bytes // (depth * near.line_bytes) | 1
+    lines = 2 * machine.caches[-1].bytes // (COLD_DEPTH * near.line_bytes) | 1
     few = lines // quarter // 2 * 2 * quarter + quarter  # an odd number of quarters: four sets
     cold = {"line_dram": lines, "line_dram_few": few}
-    return sizes | {name: (1, row * floats, depth) for name, row in cold.items()}
+    return sizes | {name: (1, row * floats, COLD_DEPTH) for name, row in cold.items()}
 
 
 def _lines(machine: Machine) -> list[Kernel]:
@@ -217,6 +216,8 @@ def _lines(machine: Machine) -> list[Kernel]:
     found = []
     for name, size in sizes.items():
         shapes = ((1, machine.lanes), (1, 64)) if size[0] == 1 else (tile, block)
+        if name == "line_l3_next":
+            shapes = ((2, 2 * machine.lanes), block)
         found.append(product(name, size, *shapes, threads=0))
     wide, strip = (WIDE_ROWS, machine.lanes), (WIDE_ROWS, 4 * machine.lanes)
     for name, size in wide_sizes(machine).items():
@@ -226,22 +227,19 @@ def _lines(machine: Machine) -> list[Kernel]:
 
 
 def wide_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
-    """(m, n, k) of products of `WIDE_ROWS` rows that read each line of a matrix once: from the last
-    cache, of a matrix as large as that, from memory; and the last, in many matrices of short
-    rows."""
+    """(m, n, k) of products of `WIDE_ROWS` rows that read each line of what they multiply once,
+    from memory: of one matrix, and of many whose rows are short."""
     last = machine.caches[-1]
-    row = WIDE_DEPTH * last.line_bytes
-    floats = last.line_bytes // 4
-    sizes = {"wide_l3": last.bytes // 4, "wide_last": last.bytes, "wide_dram": 2 * last.bytes}
-    found = {
-        name: (WIDE_ROWS, (size // row | 1) * floats, WIDE_DEPTH) for name, size in sizes.items()
+    lines = 2 * last.bytes // (COLD_DEPTH * last.line_bytes) | 1
+    return {
+        "wide_dram": (WIDE_ROWS, lines * last.line_bytes // 4, COLD_DEPTH),
+        "wide_near": (WIDE_ROWS, NEAR_BYTES // 4, COLD_DEPTH),
     }
-    return found | {"wide_near": (WIDE_ROWS, NEAR_BYTES // 4, WIDE_DEPTH)}
 
 
 def near_batch(machine: Machine) -> int:
     """Matrices of short rows that take twice the last cache."""
-    return 2 * machine.caches[-1].bytes // (NEAR_BYTES * WIDE_DEPTH)
+    return 2 * machine.caches[-1].bytes // (NEAR_BYTES * COLD_DEPTH)
 
 
 def stream_bytes(machine: Machine) -> dict[str, int]:

@@ -46,11 +46,13 @@ def product_cycles(target: Target, core: Core, step: Product, element: str, widt
     spilled = max(0, step.rows * across + across + 1 - core.registers)
     cost = filled(target, core, step.columns, width)
     loads = step.rows * core.load_cycles + cost * vector_load_cycles(core)
-    madds, shuffles = step.rows * cost * madd_cycles(core, element), step.swapped * shuffle_cycles(core)
+    madds = step.rows * cost * madd_cycles(core, element)
+    shuffles = step.swapped * shuffle_cycles(core)
+    wait = core.latency_cycles.get(element, latency(core, "madd"))
     busy = max(
         max(madds, shuffles) + core.shuffle_share * min(madds, shuffles),
         loads + step.gathered * step.gather_cycles,
-        chain_cycles(core, madd_kind(core, element), step.length, step.rows * across),
+        _chain(wait, madds_ahead(core, element), step.length, step.rows * across),
     )
     return busy + spilled * core.spill_cycles
 
@@ -86,8 +88,11 @@ def chain_cycles(core: Core, kind: str, length: int, beside: int) -> float:
     """Of one step of a chain of `length` that has `beside` like it in flight. A core looks ahead as
     far as its scheduler goes, `window` operations: the next chains begin before this one ends,
     and of a short one little is left to wait for."""
-    ahead = window(core, kind) / max(beside, 1)
-    return latency(core, kind) * length / (length + ahead)
+    return _chain(latency(core, kind), window(core, kind), length, beside)
+
+
+def _chain(wait: float, ahead: float, length: int, beside: int) -> float:
+    return wait * length / (length + ahead / max(beside, 1))
 
 
 def window(core: Core, kind: str) -> float:
@@ -95,9 +100,10 @@ def window(core: Core, kind: str) -> float:
     return core.window.get(kind, core.window.get("default", 0.0))
 
 
-def madd_kind(core: Core, element: str) -> str:
-    """The kind of chain that multiply-adds make of a type: its own where that is known."""
-    return element if element in core.latency_cycles else "madd"
+def madds_ahead(core: Core, element: str) -> float:
+    """Multiply-adds of a type that a core looks ahead: one that takes longer is more operations."""
+    slower = madd_cycles(core, element) / madd_cycles(core, "default")
+    return window(core, "madd") / max(slower, 1.0)
 
 
 def latency(core: Core, kind: str) -> float:
