@@ -13,7 +13,7 @@ from math import gcd, inf, prod
 
 import msgspec
 
-from xpu_shark.simulator.bind import BoundKernel, BoundNest, BoundTensor
+from xpu_shark.simulator.bind import BoundKernel, BoundNest
 from xpu_shark.simulator.core_cost import lookahead, vector_tile
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.footprint import accesses, region
@@ -199,7 +199,8 @@ def _foreseen(
 ) -> float:
     """Share of the lines that are there in time: none, where the innermost loop that moves the
     operand is not walked as prefetchers follow, or the lines that a register tile is at are driven
-    out by the others; else all but the first of each run in a row."""
+    out by the others; of near rows what prefetchers follow, or all that is written, which nobody
+    waits for; else all but the first of each run in a row."""
     if access.map and access.map[-1].indirect:
         return 0.0
     dims = {dim for index in access.map for dim, _ in index.terms}
@@ -211,30 +212,16 @@ def _foreseen(
         return 0.0
     assert target.core is not None
     tensor, share = kernel.tensors[access.tensor], tuple(tiling.tile[a] for a in nest.axes)
-    begun = max(0.0, 1 - STARTS * near.line_bytes / _run_bytes(nest, tensor, access, loops, share))
+    run = max(1, region(tensor, access, share).run_bytes)
+    begun = max(0.0, 1 - STARTS * near.line_bytes / run)
     if row_distance(tensor, access, share) >= FOLLOWED_BYTES:
         return begun
     return 1.0 if written else max(begun, target.core.followed)
 
 
-def _run_bytes(
-    nest: BoundNest,
-    tensor: BoundTensor,
-    access: Access,
-    loops: tuple[Loop, ...],
-    share: tuple[int, ...],
-) -> int:
-    """Bytes that a workgroup walks in order: of rows that a register tile takes several of at a
-    time, one row."""
-    run = region(tensor, access, share).run_bytes
-    if region(tensor, access, spans(nest, loops, len(loops))).runs > 1:
-        run = min(run, storage_bytes(tensor.element, tensor.shape[-1]))
-    return max(1, run)
-
-
 def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:
     """Whether the loop goes along the row, or over rows that are near enough to each other."""
-    if _along(access, loop):
+    if any(dim == loop.dim for dim, _ in access.map[-1].terms):
         return True
     tensor = kernel.tensors[access.tensor]
     elements = 0
@@ -242,11 +229,6 @@ def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:
         factor = sum(abs(c) for dim, c in index.terms if dim == loop.dim)
         elements += factor * prod(tensor.shape[place + 1 :])
     return storage_bytes(tensor.element, elements) < FOLLOWED_BYTES
-
-
-def _along(access: Access, loop: Loop) -> bool:
-    """Whether the loop goes along the row."""
-    return any(dim == loop.dim for dim, _ in access.map[-1].terms)
 
 
 def _loops(kernel: BoundKernel, nest: BoundNest, tiling: Tiling) -> tuple[Loop, ...]:

@@ -119,15 +119,15 @@ class Core(Struct, frozen=True, kw_only=True):
     element of a row that is reduced lane by lane, `spill_cycles` of one accumulator that finds no
     register, `scalar_cycles` of one step of a product that was not vectorized, `point_cycles` of
     one point of any other such loop, `ragged_cycles` of one step of a product whose tiles do not
-    divide it (`scalar_cycles` by default), `window[kind]` how many operations ahead a core begins other
-    chains,
+    divide it (`scalar_cycles` by default), `window[kind]` how many operations a core looks ahead,
     `masked_cycles` of one vector of a loop whose length no whole number of vectors fills,
     `swap_cycles` of one element that goes to another lane, `shuffle_cycles` of one in a product
-    (the same by default), of which and of its multiply-adds the shorter adds `shuffle_share`, `gather_cycles[type]` of one that is
-    fetched on its own, `sort_cycles` of one step of a sort beside its comparator,
-    `narrow_cycles[type]` to do one operation on one vector in 32 bits where it is stored in fewer.
-    `latency_cycles[kind]` is how soon an operation can use the result of the one before it. Of lines
-    of rows less than half a page apart prefetchers fetch the share `followed` in time.
+    (the same by default), of which and of its multiply-adds the shorter adds `shuffle_share`,
+    `gather_cycles[type]` of one that is fetched on its own, `sort_cycles` of one step of a sort
+    beside its comparator, `narrow_cycles[type]` to do one operation on one vector in 32 bits where
+    it is stored in fewer. `latency_cycles[kind]` is how soon an operation can use the result of the
+    one before it; of a product `kind` may be its type. Of lines of rows less than half a page apart
+    prefetchers fetch the share `followed` in time.
     One core starts a launch; the others, asleep until then, join `wake_ns` later.
     """
 

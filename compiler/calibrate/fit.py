@@ -152,7 +152,9 @@ def _followed(machine: Machine, ns: Mapping[str, float], arithmetic: float, wake
     for a line, of which neither bandwidth nor the arithmetic beside it (both in ns) is a part."""
     far, near = _wide(machine, ns, "dram", wake), _wide(machine, ns, "near", wake)
     moved = 4.0 * suite.stream_bytes(machine)["dram"]
-    streamed = _together(machine, ns["stream_dram_all"], wake) * machine.caches[0].line_bytes / moved
+    streamed = (
+        _together(machine, ns["stream_dram_all"], wake) * machine.caches[0].line_bytes / moved
+    )
     least = max(arithmetic, streamed)
     return min(1.0, max(0.0, far - near) / (far - least)) if far > least else 1.0
 

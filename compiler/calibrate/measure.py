@@ -19,8 +19,8 @@ from xpu_shark.passes.text import one_line
 
 WARMUP: Final = 3
 CALLS: Final = 12
-# Of one kernel at most, and two at least. Those of one kernel are not taken at once: where a virtual
-# machine misses a core for seconds, not all of them are without it.
+# Of one kernel at most, and two at least. Those of one kernel are not taken at once: where a
+# virtual machine misses a core for seconds, not all of them are without it.
 ROUNDS: Final = 4
 STEADY: Final = 0.03  # how close the two quickest rounds are in the end
 NOISY: Final = 0.5  # spread of a kernel from which on its time says nothing
