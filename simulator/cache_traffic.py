@@ -61,20 +61,22 @@ class Traffic(msgspec.Struct):
 
 class _Operand(msgspec.Struct, frozen=True):
     """One access of nest `number`, the loops around its register tile, the share of its
-    lines that are foreseen, that which the last cache has at first, and how often each goes to or
-    from there."""
+    lines that are foreseen where they come from a cache of the core's own and where from `far`,
+    that which the last cache has at first, and how often each goes to or from there."""
 
     number: int
     nest: BoundNest
     access: Access
     loops: tuple[Loop, ...]
     foreseen: float
+    far: float
     near: float
     ways: int
 
 
 def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
     """Of all cores in one launch; what the nearest cache has costs only its loads."""
+    assert target.core is not None
     flow = Traffic({}, {}, [[] for _ in kernel.nests])
     seen: set[int] = set()
     for number, nest in enumerate(kernel.nests):
@@ -86,11 +88,13 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
             if access.tensor in seen and _kept(kernel, nest, access, loops, target):
                 continue
             seen.add(access.tensor)
-            foreseen = _foreseen(kernel, nest, access, loops, tiling, target, written=written)
+            followed = 1.0 if written else target.core.followed
+            far = _foreseen(kernel, nest, access, loops, tiling, target, followed)
+            foreseen = _foreseen(kernel, nest, access, loops, tiling, target)
             near = _near(kernel, access, target, foreseen=foreseen > 0 or written)
             ways = ALLOCATED if written else 1
             turning = _summing(nest, loops) if written else loops
-            part = _Operand(number, nest, access, turning, foreseen, near, ways)
+            part = _Operand(number, nest, access, turning, foreseen, far, near, ways)
             _add(flow, kernel, part, target)
     return flow
 
@@ -114,7 +118,7 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
         beyond = max(missed, beyond)
         if place == 0 or (place == 1 and part.near):
             lines *= part.ways
-        ahead = int(lines * part.foreseen)
+        ahead = int(lines * (part.far if level.shared else part.foreseen))
         held = lines - ahead
         flow.bytes[level.name] = flow.bytes.get(level.name, 0) + ahead * line
         flow.held_bytes[level.name] = flow.held_bytes.get(level.name, 0) + held * line
@@ -194,13 +198,12 @@ def _foreseen(
     loops: tuple[Loop, ...],
     tiling: Tiling,
     target: Target,
-    *,
-    written: bool,
+    followed: float = 1.0,
 ) -> float:
     """Share of the lines that are there in time: none, where the innermost loop that moves the
     operand is not walked as prefetchers follow, or the lines that a register tile is at are driven
-    out by the others; of near rows what prefetchers follow, or all that is written, which nobody
-    waits for; else all but the first of each run in a row."""
+    out by the others; of near rows those that are `followed`; else all but the first of each run
+    in a row."""
     if access.map and access.map[-1].indirect:
         return 0.0
     dims = {dim for index in access.map for dim, _ in index.terms}
@@ -210,13 +213,12 @@ def _foreseen(
     near = _cache(target.memory[-1], target.memory[-1].burst_bytes)
     if pressure(kernel, nest, access, loops, len(loops), near) > 1:
         return 0.0
-    assert target.core is not None
     tensor, share = kernel.tensors[access.tensor], tuple(tiling.tile[a] for a in nest.axes)
     run = max(1, region(tensor, access, share).run_bytes)
     begun = max(0.0, 1 - STARTS * near.line_bytes / run)
     if row_distance(tensor, access, share) >= FOLLOWED_BYTES:
         return begun
-    return 1.0 if written else max(begun, target.core.followed)
+    return max(begun, followed)
 
 
 def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:
