@@ -9,12 +9,12 @@ fetched out of order is taken for resident in the last cache if it needs less th
 
 from __future__ import annotations
 
-from math import gcd, prod
+from math import gcd, inf, prod
 
 import msgspec
 
 from xpu_shark.simulator.bind import BoundKernel, BoundNest
-from xpu_shark.simulator.core_cost import vector_tile
+from xpu_shark.simulator.core_cost import lookahead, vector_tile
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.footprint import accesses, region
 from xpu_shark.simulator.plan import Tiling
@@ -27,6 +27,7 @@ from xpu_shark.simulator.reuse_distance import (
     row_distance,
     spans,
     touched,
+    touches,
 )
 from xpu_shark.simulator.target import Memory, Target
 from xpu_shark.simulator.units.cost import PS_PER_NS
@@ -41,32 +42,42 @@ STARTS = 2  # lines of each contiguous run that a prefetcher has to see before i
 ALLOCATED = 2  # a line that is written is read first, as caches allocate on a write
 
 
+class Wait(msgspec.Struct, frozen=True):
+    """Picoseconds of one core that lines from one level take, and the share of the steps of their
+    nest in which they come."""
+
+    ps: float
+    share: float
+
+
 class Traffic(msgspec.Struct):
-    """By level: `bytes` of foreseen lines, `held_bytes` of the others, and the picoseconds of one
-    core that these take in each nest, `waits_ps`."""
+    """By level: `bytes` of foreseen lines and `held_bytes` of the others; what these take in each
+    nest, `waits`."""
 
     bytes: dict[str, int]
     held_bytes: dict[str, int]
-    waits_ps: list[float]
+    waits: list[list[Wait]]
 
 
 class _Operand(msgspec.Struct, frozen=True):
     """One access of nest `number`, the loops around its register tile, the share of its
-    lines that are foreseen, that which the last cache has at first, and how often each goes to or
-    from there."""
+    lines that are foreseen where they come from a cache of the core's own and where from `far`,
+    that which the last cache has at first, and how often each goes to or from there."""
 
     number: int
     nest: BoundNest
     access: Access
     loops: tuple[Loop, ...]
     foreseen: float
+    far: float
     near: float
     ways: int
 
 
 def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
     """Of all cores in one launch; what the nearest cache has costs only its loads."""
-    flow = Traffic({}, {}, [0.0] * len(kernel.nests))
+    assert target.core is not None
+    flow = Traffic({}, {}, [[] for _ in kernel.nests])
     seen: set[int] = set()
     for number, nest in enumerate(kernel.nests):
         loops = _loops(kernel, nest, tiling)
@@ -77,11 +88,13 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
             if access.tensor in seen and _kept(kernel, nest, access, loops, target):
                 continue
             seen.add(access.tensor)
+            followed = 1.0 if written else target.core.followed
+            far = _foreseen(kernel, nest, access, loops, tiling, target, followed)
             foreseen = _foreseen(kernel, nest, access, loops, tiling, target)
             near = _near(kernel, access, target, foreseen=foreseen > 0 or written)
             ways = ALLOCATED if written else 1
             turning = _summing(nest, loops) if written else loops
-            part = _Operand(number, nest, access, turning, foreseen, near, ways)
+            part = _Operand(number, nest, access, turning, foreseen, far, near, ways)
             _add(flow, kernel, part, target)
     return flow
 
@@ -91,9 +104,11 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
     line = target.memory[-1].burst_bytes
     caches = [_cache(level, line) for level in target.memory]
     tensor, tile = kernel.tensors[part.access.tensor], spans(part.nest, part.loops, len(part.loops))
-    # A cache of the core's own sends a line's neighbour along, a shared one does not.
     neighbours = max(1, region(tensor, part.access, tile).run_bytes // line)
-    crowd = _crowd(row_distance(tensor, part.access, tile), caches[-1])
+    sets = _sets(row_distance(tensor, part.access, tile), caches[-1])
+    fetches = touches(kernel, part.nest, part.access, part.loops, caches[-1]) * part.nest.trips
+    # Nobody waits for what is stored.
+    in_flight = inf if part.ways > 1 else _lines_ahead(kernel, part.nest, fetches, target)
     beyond = 0
     for place, level in enumerate(target.memory[:-1]):
         missed = misses(kernel, part.nest, part.access, part.loops, caches[place + 1])
@@ -103,14 +118,23 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
         beyond = max(missed, beyond)
         if place == 0 or (place == 1 and part.near):
             lines *= part.ways
-        ahead = int(lines * part.foreseen)
+        ahead = int(lines * (part.far if level.shared else part.foreseen))
         held = lines - ahead
         flow.bytes[level.name] = flow.bytes.get(level.name, 0) + ahead * line
         flow.held_bytes[level.name] = flow.held_bytes.get(level.name, 0) + held * line
-        most = level.line_ns if level.set_line_ns is None else level.set_line_ns
-        each = level.line_ns + crowd * (most - level.line_ns)
-        asked = held if level.shared else held / neighbours
-        flow.waits_ps[part.number] += asked * each * PS_PER_NS
+        each = max(_line_ns(level, sets), level.latency_ns / in_flight)
+        asked = held * (1 + (neighbours - 1) * _beside(level)) / neighbours
+        if asked:
+            share = min(1.0, held / max(fetches, 1))
+            flow.waits[part.number].append(Wait(asked * each * PS_PER_NS, share))
+
+
+def _lines_ahead(kernel: BoundKernel, nest: BoundNest, fetches: int, target: Target) -> float:
+    """Lines of an operand that a core has asked for at a time: as many as the operations, so far
+    as it looks ahead, come to."""
+    assert target.core is not None
+    ahead, operations = lookahead(kernel, nest, target)
+    return max(1.0, ahead * fetches / (operations * nest.trips)) if operations else inf
 
 
 def _summing(nest: BoundNest, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
@@ -121,13 +145,24 @@ def _summing(nest: BoundNest, loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
     return tuple(loop for loop in loops if nest.parallel[loop.dim])
 
 
-def _crowd(distance: int, near: Cache) -> float:
-    """How much rows `distance` bytes apart meet in the nearest cache: 1 where their lines share one
-    set, half where they share two; what four sets share was measured to be as quick as any."""
+def _sets(distance: int, near: Cache) -> int:
+    """Sets of the nearest cache that the lines of rows `distance` bytes apart fall into."""
     if distance % near.line_bytes:
-        return 0.0
-    sets = near.sets // gcd(distance // near.line_bytes, near.sets)
-    return 1 / sets if sets <= 2 else 0.0
+        return near.sets
+    return near.sets // gcd(distance // near.line_bytes, near.sets)
+
+
+def _beside(level: Memory) -> float:
+    """What a line next to one that is fetched costs of it: a cache of the core's own sends it
+    along."""
+    return level.next_line_share if level.shared else 0.0
+
+
+def _line_ns(level: Memory, sets: int) -> float:
+    """What one line takes that comes from `level` to one of `sets`."""
+    few = level.line_ns if level.few_line_ns is None else level.few_line_ns
+    one = few if level.set_line_ns is None else level.set_line_ns
+    return {1: one, 2: (one + few) / 2, 4: few}.get(sets, level.line_ns)
 
 
 def _near(kernel: BoundKernel, access: Access, target: Target, *, foreseen: bool) -> float:
@@ -163,10 +198,12 @@ def _foreseen(
     loops: tuple[Loop, ...],
     tiling: Tiling,
     target: Target,
+    followed: float = 1.0,
 ) -> float:
     """Share of the lines that are there in time: none, where the innermost loop that moves the
     operand is not walked as prefetchers follow, or the lines that a register tile is at are driven
-    out by the others; else all but the first of each run in a row."""
+    out by the others; of near rows those that are `followed`; else all but the first of each run
+    in a row."""
     if access.map and access.map[-1].indirect:
         return 0.0
     dims = {dim for index in access.map for dim, _ in index.terms}
@@ -177,9 +214,11 @@ def _foreseen(
     if pressure(kernel, nest, access, loops, len(loops), near) > 1:
         return 0.0
     tensor, share = kernel.tensors[access.tensor], tuple(tiling.tile[a] for a in nest.axes)
-    if row_distance(tensor, access, share) < FOLLOWED_BYTES:
-        return 1.0
-    return max(0.0, 1 - STARTS * near.line_bytes / region(tensor, access, share).run_bytes)
+    run = max(1, region(tensor, access, share).run_bytes)
+    begun = max(0.0, 1 - STARTS * near.line_bytes / run)
+    if row_distance(tensor, access, share) >= FOLLOWED_BYTES:
+        return begun
+    return max(begun, followed)
 
 
 def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:

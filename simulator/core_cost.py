@@ -74,6 +74,26 @@ def cycles(kernel: BoundKernel, nest: BoundNest, target: Target, extents: Sequen
     return share * each
 
 
+def lookahead(kernel: BoundKernel, nest: BoundNest, target: Target) -> tuple[float, float]:
+    """(how many vector operations a core looks ahead, how many the nest has): multiply-adds of a
+    product, and what they wait for beside them; additions of other work."""
+    core = target.core
+    assert core is not None
+    vectors = nest.points / target.vector.lanes
+    if nest.contraction is None:
+        additions = _op_cycles(nest, target, nest.extents) / op_cycles(target.vector, "add", "f32")
+        return unit.window(core, "default"), vectors * additions
+    shape = shape_of(kernel, nest, nest.extents)
+    element = _element(kernel, nest)
+    ahead = unit.madds_ahead(core, element)
+    if shape.lane < 0 or shape.folded:
+        return ahead, vectors
+    rows = prod(t for t, p in zip(shape.tile, nest.parallel, strict=True) if p)
+    step = _step(kernel, nest, core, shape, rows // shape.tile[shape.lane], 1)
+    swaps = step.swapped * unit.shuffle_cycles(core) / (step.rows * step.columns)
+    return ahead, vectors + nest.points * swaps / unit.madd_cycles(core, element)
+
+
 def copies(kernel: BoundKernel, number: int, extents: Sequence[int]) -> int:
     """How often a workgroup computes nest `number`: a reduction of rows is fused into the loops of
     each reduction that reads it, and into those of the element-wise work behind, where its tiles
@@ -143,7 +163,8 @@ def least_cycles(nest: BoundNest, target: Target) -> float:
     core = target.core
     assert core is not None
     if nest.contraction is not None:
-        best = min((*core.madd_cycles.values(), core.scalar_cycles))
+        slow = (core.scalar_cycles, core.ragged_cycles or core.scalar_cycles)
+        best = min((*core.madd_cycles.values(), *slow))
         return nest.points * best / target.vector.lanes
     skip = "" if all(nest.parallel) else _fold_kind(nest)
     share = nest.points / max(nest.box, 1)
@@ -198,12 +219,17 @@ def _vector_cycles(
     rows //= across
     if nest.contraction is not None or any(work.kind == "madd" for work in nest.work):
         step = _step(kernel, nest, core, shape, rows, length)
-        element = max((kernel.tensors[a.tensor].element for a in nest.reads), key=bits)
+        element = _element(kernel, nest)
         busy = unit.product_cycles(target, core, step, element, _width(kernel, nest))
         return busy / (rows * across)
     held = rows * unit.filled(target, core, across, _width(kernel, nest))
     busy = held * max(_op_cycles(nest, target, extents), unit.vector_load_cycles(core))
     return max(busy, unit.chain_cycles(core, kind, length, ceil(held))) / (rows * across)
+
+
+def _element(kernel: BoundKernel, nest: BoundNest) -> str:
+    """The type that a product is stored in."""
+    return max((kernel.tensors[access.tensor].element for access in nest.reads), key=bits)
 
 
 def _step(
@@ -251,7 +277,7 @@ def _point_cycles(nest: BoundNest, target: Target, core: Core, extents: Sequence
     if nest.whole:
         return _sort_cycles(nest, target, core, extents)
     if not all(nest.parallel) and nest.contraction is not None:
-        return core.scalar_cycles
+        return core.scalar_cycles if core.ragged_cycles is None else core.ragged_cycles
     busy = core.point_cycles + _op_cycles(nest, target, extents)
     return busy + unit.gather_cycles(core, "default") if _indirect(nest) else busy
 

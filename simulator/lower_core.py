@@ -75,8 +75,10 @@ class _Work:
             extents = [variant.extents[axis] for axis in nest.axes]
             times = nest.trips * copies(self.kernel, number, extents)
             each = self.target.ps(cycles(self.kernel, nest, self.target, extents) * times)
-            waits = self.flow.waits_ps[number]
-            busy += max(each, -int(-waits * share // 1))
+            waits = sum(
+                max(0.0, wait.ps * share - each * wait.share) for wait in self.flow.waits[number]
+            )
+            busy += each - int(-waits // 1)
         return busy
 
     def parts(self, variants: tuple[Variant, ...]) -> Iterator[Part]:

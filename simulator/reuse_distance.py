@@ -54,6 +54,14 @@ def misses(
     return _misses(kernel, nest, access, tuple(loops), cache)
 
 
+def touches(
+    kernel: BoundKernel, nest: BoundNest, access: Access, loops: Sequence[Loop], cache: Cache
+) -> int:
+    """Lines that `access` takes while `loops` run, those that are found again among them."""
+    inside = touched(kernel, nest, access, loops, len(loops), cache).lines
+    return inside * prod(loop.trips for loop in loops)
+
+
 @lru_cache(maxsize=REMEMBERED)
 def _misses(
     kernel: BoundKernel, nest: BoundNest, access: Access, loops: tuple[Loop, ...], cache: Cache

@@ -35,8 +35,10 @@ class Memory(Struct, frozen=True, kw_only=True):
     more. `core_bytes_per_s` is what one core can draw. A transfer takes whole bursts.
     A `managed` level is filled by DMA as the program says; any other is a cache. For a CPU core,
     a cache has `ways` lines of `burst_bytes` a set; a line that no prefetcher foresees takes the
-    core `line_ns`, beside its arithmetic, and `set_line_ns` where all of an operand's lines fall
-    into one or two sets of the cache beside the core.
+    core `line_ns`, beside its arithmetic, `few_line_ns` where all of an operand's lines fall into
+    four sets of the cache beside the core, and `set_line_ns` where they fall into one; but
+    `latency_ns` over the lines that it looks ahead, where that is more. The line behind one that a
+    core waits for takes `next_line_share` of that where others share the level, else nothing.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Memory(Struct, frozen=True, kw_only=True):
     managed: bool = False
     ways: Count | None = None
     line_ns: Cost = 0.0
+    few_line_ns: Cost | None = None
+    next_line_share: Annotated[float, Meta(ge=0, le=1)] = 1.0
     set_line_ns: Cost | None = None
 
 
@@ -117,13 +121,16 @@ class Core(Struct, frozen=True, kw_only=True):
     register takes (1/2 where a port is half as wide as a register), `fold_cycles[kind]` of one
     element of a row that is reduced lane by lane, `spill_cycles` of one accumulator that finds no
     register, `scalar_cycles` of one step of a product that was not vectorized, `point_cycles` of
-    one point of any other such loop, `window[kind]` how many operations ahead a core begins other
-    chains,
+    one point of any other such loop, `ragged_cycles` of one step of a product whose tiles do not
+    divide it (`scalar_cycles` by default), `window[kind]` how many operations a core looks ahead,
     `masked_cycles` of one vector of a loop whose length no whole number of vectors fills,
-    `swap_cycles` of one element that goes to another lane, `gather_cycles[type]` of one that is
-    fetched on its own, `sort_cycles` of one step of a sort beside its comparator,
-    `narrow_cycles[type]` to do one operation on one vector in 32 bits where it is stored in fewer.
-    `latency_cycles[kind]` is how soon an operation can use the result of the one before it.
+    `swap_cycles` of one element that goes to another lane, `shuffle_cycles` of one in a product
+    (the same by default), of which and of its multiply-adds the shorter adds `shuffle_share`,
+    `gather_cycles[type]` of one that is fetched on its own, `sort_cycles` of one step of a sort
+    beside its comparator, `narrow_cycles[type]` to do one operation on one vector in 32 bits where
+    it is stored in fewer. `latency_cycles[kind]` is how soon an operation can use the result of the
+    one before it; of a product `kind` may be its type. Of lines of rows less than half a page apart
+    prefetchers fetch the share `followed` in time.
     One core starts a launch; the others, asleep until then, join `wake_ns` later.
     """
 
@@ -139,10 +146,14 @@ class Core(Struct, frozen=True, kw_only=True):
     scalar_cycles: Rate
     point_cycles: Rate
     masked_cycles: Rate
+    ragged_cycles: Rate | None = None
     swap_cycles: Rate
+    shuffle_cycles: Rate | None = None
+    shuffle_share: Annotated[float, Meta(ge=0, le=1)] = 0.0
     gather_cycles: dict[str, Rate]
     sort_cycles: Rate
     narrow_cycles: dict[str, Rate] = {}
+    followed: Annotated[float, Meta(ge=0, le=1)] = 1.0
 
 
 class Protocol(Struct, frozen=True, kw_only=True):

@@ -82,6 +82,7 @@ def faster(level: Memory, factor: float) -> Memory:
         peak_bytes_per_s=scaled(level.peak_bytes_per_s),
         core_bytes_per_s=scaled(level.core_bytes_per_s),
         line_ns=level.line_ns / factor,
+        few_line_ns=None if level.few_line_ns is None else level.few_line_ns / factor,
         set_line_ns=None if level.set_line_ns is None else level.set_line_ns / factor,
     )
 
@@ -108,11 +109,10 @@ def core(unit: Core, factor: float) -> Core:
     for name in unit.__struct_fields__:
         if name.endswith("_cycles"):
             value = getattr(unit, name)
-            costs[name] = (
-                {key: cost / factor for key, cost in value.items()}
-                if isinstance(value, dict)
-                else value / factor
-            )
+            if isinstance(value, dict):
+                costs[name] = {key: cost / factor for key, cost in value.items()}
+            elif value is not None:
+                costs[name] = value / factor
     return msgspec.structs.replace(unit, **costs)
 
 

@@ -60,7 +60,7 @@ def uncertainty(times: Mapping[str, Timing]) -> dict[str, float]:
 
     return {
         "bandwidth": most("stream", "line"),
-        "latency": most("line"),
+        "latency": most("line", "wide"),
         "launch": most("launch", "wake"),
         "compute": most("product", "each", "row"),
     }
@@ -74,13 +74,14 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
     def step(name: str, wide: int) -> float:
         """Cycles of a step of a register tile that has `wide` results for each lane."""
         spent = _together(machine, ns[f"product_{name}"], wake)
-        return max(LEAST, spent * ghz * wide * lanes / prod(suite.product_size(machine)))
+        size = suite.madds_size if name == "madds" else suite.product_size
+        return max(LEAST, spent * ghz * wide * lanes / prod(size(machine)))
 
     def fetched(name: str) -> float:
         """Cycles an element, beside a sum that moves as much in whole vectors."""
         return max(LEAST, (ns[name] - ns["each_copy"]) * ghz / prod(suite.SHAPE))
 
-    madds = {"default": step("madds", 8) / 8}
+    madds = {"default": step("madds", 2 * suite.MADDS) / (2 * suite.MADDS)}
     half = step("half", 4)
     load = half / 9  # of a step of eight rows
     share = min(1.0, half / 8 / madds["default"])
@@ -90,6 +91,9 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         lost = max(0, 8 * wide + wide + 1 - machine.registers) * spill
         madds[element] = max(LEAST, (step(element, 8 * wide) - lost) / (8 * wide))
     edge = ns["product_edge"] - ns["product_block"]
+    steps = suite.EDGE_ROWS * suite.BLOCK * suite.BLOCK / lanes  # of one row and one register
+    shuffle = ns["product_turned_one"] * ghz / steps / lanes
+    beside = (ns["product_turned"] - ns["product_block"]) * ghz / (steps / 8)
     elements = prod(suite.SHAPE)
     each = elements / lanes
     add = _per_vector(machine, ns["each_add"], ghz) / (2 * suite.REPEATS + 1)
@@ -99,7 +103,8 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
     gathers |= {element: fetched(f"each_gather_{element}") for element in suite.NARROW}
     sorted_ = ns["each_sort"] * ghz / (suite.SORTED * (suite.SORTED - 1))
     chain = ns["row_add"] * ghz / prod(suite.ROW)
-    long = ns["product_chain"] * ghz / (16 * suite.CHAIN_DEPTH)
+    chains = {"madd": "product_chain"} | {e: f"product_{e}_chain" for e in suite.NARROW}
+    waits = {kind: ns[name] * ghz / (16 * suite.CHAIN_DEPTH) for kind, name in chains.items()}
     short = ns["product_short"] * ghz / prod(suite.SHORT)
     return {
         "registers": machine.registers,
@@ -109,8 +114,8 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         "madd_cycles": madds,
         "latency_cycles": {
             "default": chain,
-            "madd": long,
             "max": ns["row_max"] * ghz / prod(suite.ROW),
+            **waits,
         },
         "fold_cycles": {
             "default": ns["rows_add"] * ghz / prod(suite.ROWS),
@@ -120,12 +125,18 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
             "default": _window(
                 suite.SHORT_ROWS[1], chain, ns["row_short"] * ghz / prod(suite.SHORT_ROWS)
             ),
-            "madd": _window(suite.SHORT[1], long, short),
+            "madd": _window(suite.SHORT[1], waits["madd"], short),
         },
+        "followed": _followed(machine, ns, madds["default"] / ghz * suite.WIDE_ROWS, wake),
         "spill_cycles": spill,
         "scalar_cycles": max(LEAST, edge * ghz / (suite.EDGE_ROWS * lanes // 2 * suite.BLOCK)),
         "point_cycles": ns["each_point"] * ghz / prod(suite.REORDERED),
         "masked_cycles": max(LEAST, masked * ghz / _vectors(suite.MASKED, lanes)),
+        "ragged_cycles": ns["product_ragged"]
+        * ghz
+        / (suite.EDGE_ROWS * (lanes * 3 // 2) * suite.BLOCK),
+        "shuffle_cycles": shuffle,
+        "shuffle_share": min(1.0, max(0.0, beside / min(shuffle * lanes, 8 * madds["default"]))),
         "swap_cycles": ns["each_swap"] * ghz / prod(suite.SWAPPED),
         "gather_cycles": gathers,
         "sort_cycles": max(LEAST, sorted_ - compare),
@@ -134,6 +145,26 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
             for element in suite.NARROW
         },
     }
+
+
+def _followed(machine: Machine, ns: Mapping[str, float], arithmetic: float, wake: float) -> float:
+    """Share of the lines of near rows that prefetchers fetch in time: what is left of the wait
+    for a line, of which neither bandwidth nor the arithmetic beside it (both in ns) is a part."""
+    far, near = _wide(machine, ns, "dram", wake), _wide(machine, ns, "near", wake)
+    moved = 4.0 * suite.stream_bytes(machine)["dram"]
+    streamed = (
+        _together(machine, ns["stream_dram_all"], wake) * machine.caches[0].line_bytes / moved
+    )
+    least = max(arithmetic, streamed)
+    return min(1.0, max(0.0, far - near) / (far - least)) if far > least else 1.0
+
+
+def _wide(machine: Machine, ns: Mapping[str, float], name: str, wake: float) -> float:
+    """What one line takes beside the steps of a register tile of `WIDE_ROWS` rows."""
+    _, n, k = suite.wide_sizes(machine)[f"wide_{name}"]
+    batch = suite.near_batch(machine) if name == "near" else 1
+    lines = batch * n * k * FLOAT_BYTES / machine.caches[0].line_bytes
+    return _together(machine, ns[f"wide_{name}"], wake) / lines
 
 
 def _window(length: int, latency: float, each: float) -> float:
@@ -181,12 +212,18 @@ def _memory(
         all_ = moved[name] / max(LEAST, busy) * 1e9
         rates = {"bytes_per_s": max(one, all_), "core_bytes_per_s": one}
         shared.append({"name": name, "bytes": size, **rates, "burst_bytes": line})
-    shared[0] |= {"line_ns": _cold_line(machine, ns, core)}
+    wide = _wide(machine, ns, "dram", core["wake_ns"])
+    latency = wide * core["window"]["madd"] / suite.WIDE_ROWS
+    cold, few = (_cold_line(machine, ns, name, core) for name in ("line_dram", "line_dram_few"))
+    shared[0] |= {"latency_ns": latency, "line_ns": cold, "few_line_ns": max(cold, few)}
     near_line, far_line = _line(machine, ns, "l2", core), _line(machine, ns, "l3", core)
+    few = _cost(machine, ns, "line_l2_few", core)
     for key, cost in far_line.items():  # L2 keeps a part of such a column
         kept = near_line[key] / suite.BEYOND
         far_line[key] = max(0.0, cost - kept) / (1 - 1 / suite.BEYOND)
-    shared[1] |= {"ways": last.ways, **far_line}
+    one, two = (_cost(machine, ns, f"line_l3{end}", core) for end in ("", "_next"))
+    behind = min(1.0, max(0.0, 2 * two / max(one, LEAST) - 1))
+    shared[1] |= {"ways": last.ways, **far_line, "next_line_share": behind}
     private = {
         "name": "l2",
         "bytes": second.bytes,
@@ -195,6 +232,7 @@ def _memory(
         "shared": False,
         "ways": second.ways,
         **near_line,
+        "few_line_ns": max(near_line["line_ns"], few),
     }
     nearest = {
         "name": "l1",
@@ -216,19 +254,24 @@ def _line(
     machine: Machine, ns: Mapping[str, float], level: str, core: Mapping[str, Any]
 ) -> dict[str, float]:
     """What one line takes, with all cores at work: the arithmetic beside it is less."""
-
-    def cost(name: str) -> float:
-        m, n, k = suite.line_sizes(machine)[name]
-        return _together(machine, ns[name], core["wake_ns"]) / (m / 2 * n / machine.lanes * k)
-
-    return {"line_ns": cost(f"line_{level}"), "set_line_ns": cost(f"line_{level}_set")}
+    return {
+        "line_ns": _cost(machine, ns, f"line_{level}", core),
+        "set_line_ns": _cost(machine, ns, f"line_{level}_set", core),
+    }
 
 
-def _cold_line(machine: Machine, ns: Mapping[str, float], core: Mapping[str, Any]) -> float:
+def _cost(machine: Machine, ns: Mapping[str, float], name: str, core: Mapping[str, Any]) -> float:
+    m, n, k = suite.line_sizes(machine)[name]
+    return _together(machine, ns[name], core["wake_ns"]) / (m / 2 * n / machine.lanes * k)
+
+
+def _cold_line(
+    machine: Machine, ns: Mapping[str, float], name: str, core: Mapping[str, Any]
+) -> float:
     """Every line of a matrix is read once."""
-    _, n, k = suite.line_sizes(machine)["line_dram"]
+    _, n, k = suite.line_sizes(machine)[name]
     lines = n * k * FLOAT_BYTES / machine.caches[0].line_bytes
-    return _together(machine, ns["line_dram"], core["wake_ns"]) / lines
+    return _together(machine, ns[name], core["wake_ns"]) / lines
 
 
 def _together(machine: Machine, ns: float, wake_ns: float) -> float:

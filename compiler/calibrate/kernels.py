@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# A product whose second matrix is stored column by column.
+TURNED = [f"affine_map<(m, n, k) -> ({dims})>" for dims in ("m, k", "n, k", "m, n")]
 _PEEL = ", {enable_loop_peeling}"
 
 
@@ -54,26 +56,35 @@ def product(
     element: str = "f32",
     accumulator: str = "",
     step: int = 8,
+    batch: int = 0,
+    turned: bool = False,
+    peeled: bool = True,
     threads: int = 1,
 ) -> Kernel:
     """An m x k by k x n matrix product in register tiles of `tile`, workgroups of `block`, `step`
-    terms of each sum at a time."""
+    terms of each sum at a time; with `batch` so many of them, `turned` where the second matrix is
+    stored as n x k, and not `peeled` as IREE has tiles that do not divide it."""
     m, n, k = size
     into = accumulator or element
-    config = tiles((*block, 0), (*tile, 0), (0, 0, step), cache=True)
+    one, none, many = ((1,), (0,), (batch,)) if batch else ((), (), ())
+    config = tiles((*one, *block, 0), (*one, *tile, 0), (*none, 0, 0, step), cache=peeled)
+    maps = f" indexing_maps = [{', '.join(TURNED)}]" if turned else ""
     zero = "0" if into.startswith("i") else "0.0"
-    text = f"""func.func @{name}(%a: tensor<{m}x{k}x{element}>, %b: tensor<{k}x{n}x{element}>)
-    -> tensor<{m}x{n}x{into}> {{
+    a, b = (f"{_shape(*many, *dims)}x{element}" for dims in ((m, k), (n, k) if turned else (k, n)))
+    c = f"tensor<{_shape(*many, m, n)}x{into}>"
+    text = f"""func.func @{name}(%a: tensor<{a}>, %b: tensor<{b}>) -> {c} {{
   %zero = arith.constant {zero} : {into}
-  %empty = tensor.empty() : tensor<{m}x{n}x{into}>
-  %init = linalg.fill ins(%zero : {into}) outs(%empty : tensor<{m}x{n}x{into}>)
-    -> tensor<{m}x{n}x{into}>
-  %c = linalg.matmul {{{config}}}
-    ins(%a, %b : tensor<{m}x{k}x{element}>, tensor<{k}x{n}x{element}>)
-    outs(%init : tensor<{m}x{n}x{into}>) -> tensor<{m}x{n}x{into}>
-  return %c : tensor<{m}x{n}x{into}>
+  %empty = tensor.empty() : {c}
+  %init = linalg.fill ins(%zero : {into}) outs(%empty : {c}) -> {c}
+  %c = linalg.{"batch_matmul" if batch else "matmul"}{maps} {{{config}}}
+    ins(%a, %b : tensor<{a}>, tensor<{b}>) outs(%init : {c}) -> {c}
+  return %c : {c}
 }}"""
-    return Kernel(name, text, (f"{m}x{k}x{element}=1", f"{k}x{n}x{element}=1"), threads)
+    return Kernel(name, text, (f"{a}=1", f"{b}=1"), threads)
+
+
+def _shape(*dims: int) -> str:
+    return "x".join(map(str, dims))
 
 
 def elements(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from xpu_shark.compiler.calibrate.kernels import (
@@ -31,12 +32,17 @@ REPEATS: Final = 16  # of an operation that is cheaper than loading its operands
 BESIDE: Final = 4  # chains of such operations at a time, none of which waits for itself
 BLOCK: Final = 64  # rows, columns and depth of a workgroup: its operands are in the nearest cache
 BLOCKS: Final = 64  # workgroups a core
+MADDS: Final = 6  # rows of two registers: as many sums as two ports keep at work, and no spills
+MADDS_BLOCK: Final = 48  # rows of a workgroup of such
 ROWS: Final = (64, 512)
 ROW: Final = (8, 4096)
 SHORT_ROWS: Final = (128, 128)
 WAKE: Final = (8, 4096)  # rows and columns of a workgroup, about 10 us of one core
 WAKE_BLOCKS: Final = 7  # workgroups a core: too few for IREE to hand out several at a time
 LINE_ROWS: Final = 32  # of a product, two at a time: little arithmetic for each line
+WIDE_ROWS: Final = 8  # of a register tile as IREE chooses them: a core looks ahead a few lines only
+COLD_DEPTH: Final = 1024  # rows of matrices that come from memory
+NEAR_BYTES: Final = 1024  # from row to row, a quarter of a page
 BEYOND: Final = 3  # times what a cache keeps of a column: the rest comes from the next one
 NARROW: Final = ("bf16", "f16")
 SORTED: Final = 256
@@ -85,30 +91,37 @@ def product_size(machine: Machine) -> tuple[int, int, int]:
     return machine.cores * BLOCKS * BLOCK, BLOCK, BLOCK
 
 
+def madds_size(machine: Machine) -> tuple[int, int, int]:
+    """The same of workgroups that tiles of `MADDS` rows divide, four times as many: they are short,
+    and the core that is awake first takes eight of them more."""
+    return 4 * machine.cores * BLOCKS * MADDS_BLOCK, BLOCK, BLOCK
+
+
 def _products(machine: Machine) -> list[Kernel]:
     """Operands in the nearest cache: chains, loads and multiply-adds rule in turn."""
     lanes, size = machine.lanes, product_size(machine)
+    tile = (MADDS, 2 * lanes)
     found = [
         product("product_chain", (16, lanes, CHAIN_DEPTH), (1, lanes), (16, lanes)),
         product("product_short", (SHORT[0], lanes, SHORT[1]), (1, lanes), (16, lanes)),
         product("product_half", size, (8, lanes // 2), threads=0),
-        product("product_madds", size, (4, 2 * lanes), threads=0),
+        product("product_madds", madds_size(machine), tile, (MADDS_BLOCK, BLOCK), threads=0),
         product("product_spills", size, (8, 4 * lanes), threads=0),
     ]
     for element, (into, wide) in PRODUCTS.items():
-        kernel = product(
-            f"product_{element}",
-            size,
-            (8, wide * lanes),
-            element=element,
-            accumulator=into,
-            step=lanes,
-            threads=0,
-        )
-        found.append(kernel)
+        stored = partial(product, element=element, accumulator=into, step=lanes)
+        found.append(stored(f"product_{element}", size, (8, wide * lanes), threads=0))
+        if element in NARROW:  # integers are added up in no chain
+            size_, tile_ = (16, lanes, CHAIN_DEPTH), (1, lanes)
+            found.append(stored(f"product_{element}_chain", size_, tile_, (16, lanes)))
     tile = (8, lanes)
     found.append(product("product_edge", (EDGE_ROWS, BLOCK + lanes // 2, BLOCK), tile))
     found.append(product("product_block", (EDGE_ROWS, BLOCK, BLOCK), tile))
+    uneven = (EDGE_ROWS, lanes * 3 // 2, BLOCK)
+    found.append(product("product_ragged", uneven, tile, (BLOCK, uneven[1]), peeled=False))
+    turned = partial(product, size=(EDGE_ROWS, BLOCK, BLOCK), step=lanes, turned=True)
+    found.append(turned("product_turned", tile=tile))
+    found.append(turned("product_turned_one", tile=(1, lanes)))
     return found
 
 
@@ -184,21 +197,49 @@ def line_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
         # (lines from row to row, rows): an odd stride goes through all sets in turn.
         "line_l2": (near.sets // 2 + 1, BEYOND * near.sets * near.ways),
         "line_l2_set": (near.sets, 3 * same // 4),
+        "line_l2_few": (3 * quarter, 3 * kept // 4),
         "line_l3": (3 * quarter, BEYOND * kept),
+        "line_l3_next": (3 * quarter, BEYOND * kept),
         "line_l3_set": (near.sets, BEYOND * same),
     }
     floats = near.line_bytes // 4
     sizes = {name: (LINE_ROWS, lines * floats, k // 8 * 8) for name, (lines, k) in found.items()}
-    depth = 2048
-    lines = 2 * machine.caches[-1].bytes // (depth * near.line_bytes) | 1
-    return sizes | {"line_dram": (1, lines * floats, depth)}
+    lines = 2 * machine.caches[-1].bytes // (COLD_DEPTH * near.line_bytes) | 1
+    few = lines // quarter // 2 * 2 * quarter + quarter  # an odd number of quarters: four sets
+    cold = {"line_dram": lines, "line_dram_few": few}
+    return sizes | {name: (1, row * floats, COLD_DEPTH) for name, row in cold.items()}
 
 
 def _lines(machine: Machine) -> list[Kernel]:
     tile, block = (2, machine.lanes), (LINE_ROWS, 8 * machine.lanes)
     sizes = line_sizes(machine)
-    cold = product("line_dram", sizes.pop("line_dram"), (1, machine.lanes), (1, 64), threads=0)
-    return [*(product(name, size, tile, block, threads=0) for name, size in sizes.items()), cold]
+    found = []
+    for name, size in sizes.items():
+        shapes = ((1, machine.lanes), (1, 64)) if size[0] == 1 else (tile, block)
+        if name == "line_l3_next":
+            shapes = ((2, 2 * machine.lanes), block)
+        found.append(product(name, size, *shapes, threads=0))
+    wide, strip = (WIDE_ROWS, machine.lanes), (WIDE_ROWS, 4 * machine.lanes)
+    for name, size in wide_sizes(machine).items():
+        batch = near_batch(machine) if name == "wide_near" else 0
+        found.append(product(name, size, wide, strip, batch=batch, threads=0))
+    return found
+
+
+def wide_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
+    """(m, n, k) of products of `WIDE_ROWS` rows that read each line of what they multiply once,
+    from memory: of one matrix, and of many whose rows are short."""
+    last = machine.caches[-1]
+    lines = 2 * last.bytes // (COLD_DEPTH * last.line_bytes) | 1
+    return {
+        "wide_dram": (WIDE_ROWS, lines * last.line_bytes // 4, COLD_DEPTH),
+        "wide_near": (WIDE_ROWS, NEAR_BYTES // 4, COLD_DEPTH),
+    }
+
+
+def near_batch(machine: Machine) -> int:
+    """Matrices of short rows that take twice the last cache."""
+    return 2 * machine.caches[-1].bytes // (NEAR_BYTES * COLD_DEPTH)
 
 
 def stream_bytes(machine: Machine) -> dict[str, int]:

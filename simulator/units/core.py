@@ -46,11 +46,13 @@ def product_cycles(target: Target, core: Core, step: Product, element: str, widt
     spilled = max(0, step.rows * across + across + 1 - core.registers)
     cost = filled(target, core, step.columns, width)
     loads = step.rows * core.load_cycles + cost * vector_load_cycles(core)
+    madds = step.rows * cost * madd_cycles(core, element)
+    shuffles = step.swapped * shuffle_cycles(core)
+    wait = core.latency_cycles.get(element, latency(core, "madd"))
     busy = max(
-        step.rows * cost * madd_cycles(core, element),
+        max(madds, shuffles) + core.shuffle_share * min(madds, shuffles),
         loads + step.gathered * step.gather_cycles,
-        step.swapped * core.swap_cycles,
-        chain_cycles(core, "madd", step.length, step.rows * across),
+        _chain(wait, madds_ahead(core, element), step.length, step.rows * across),
     )
     return busy + spilled * core.spill_cycles
 
@@ -63,6 +65,11 @@ def vector_load_cycles(core: Core) -> float:
 def madd_cycles(core: Core, element: str) -> float:
     """Of one register of results, at the type that the product is stored in."""
     return core.madd_cycles.get(element, core.madd_cycles["default"])
+
+
+def shuffle_cycles(core: Core) -> float:
+    """Of one element of a product that goes to another lane."""
+    return core.swap_cycles if core.shuffle_cycles is None else core.shuffle_cycles
 
 
 def gather_cycles(core: Core, element: str) -> float:
@@ -81,8 +88,22 @@ def chain_cycles(core: Core, kind: str, length: int, beside: int) -> float:
     """Of one step of a chain of `length` that has `beside` like it in flight. A core looks ahead as
     far as its scheduler goes, `window` operations: the next chains begin before this one ends,
     and of a short one little is left to wait for."""
-    ahead = core.window.get(kind, core.window.get("default", 0.0)) / max(beside, 1)
-    return latency(core, kind) * length / (length + ahead)
+    return _chain(latency(core, kind), window(core, kind), length, beside)
+
+
+def _chain(wait: float, ahead: float, length: int, beside: int) -> float:
+    return wait * length / (length + ahead / max(beside, 1))
+
+
+def window(core: Core, kind: str) -> float:
+    """Operations that a core looks ahead."""
+    return core.window.get(kind, core.window.get("default", 0.0))
+
+
+def madds_ahead(core: Core, element: str) -> float:
+    """Multiply-adds of a type that a core looks ahead: one that takes longer is more operations."""
+    slower = madd_cycles(core, element) / madd_cycles(core, "default")
+    return window(core, "madd") / max(slower, 1.0)
 
 
 def latency(core: Core, kind: str) -> float:

@@ -36,16 +36,17 @@ def times(**ns: float) -> dict[str, Timing]:
 def test_clock_chain_and_ports_follow_from_their_kernels() -> None:
     # 2 GHz: 2 x 32768 operations of a cycle take 32768 ns. 65536 multiply-adds one after another
     # at 4 cycles: 131072 ns. 2 x 64 workgroups of 64 x 64 x 64 in tiles of 8 x 4: 1048576 steps of
-    # 9 loads at half a cycle, on two cores: 1179648 ns; in tiles of 4 x 16, half as many steps of
-    # 8 multiply-adds at 0.75: 786432 ns; so 8 halves take 4.5 cycles of 6. Chains of 64 steps that
-    # take 2 cycles a step: as many again run beside them. 32768 steps in one lane at 3 cycles.
+    # 9 loads at half a cycle, on two cores: 1179648 ns; in tiles of 6 x 16, of three times as many
+    # rows, as many steps of 12 multiply-adds at 0.75: 2359296 ns; so 8 halves take 4.5 cycles of 6.
+    # Chains of 64 steps that take 2 cycles a step: as many again run beside them. 32768 steps in
+    # one lane at 3 cycles.
     found = fit.fit(
         MACHINE,
         times(
             ticks=32768,
             product_chain=131072,
             product_half=1179648,
-            product_madds=786432,
+            product_madds=2359296,
             product_short=32768,
             product_edge=196608 + 1000,
             wake_one=2000.0,  # and a thousand on both: nobody sleeps
@@ -75,6 +76,49 @@ def test_the_time_that_a_core_sleeps_follows_from_both_runs() -> None:
     # 40 us of one core; with a second from 10 us on: 10 + 30 / 2 = 25 us.
     found = fit.fit(MACHINE, times(wake_one=40_000, wake_all=25_000))
     assert found["core"]["wake_ns"] == pytest.approx(10_000)
+
+
+def test_what_a_core_waits_for_memory_follows_from_wide_tiles() -> None:
+    # 64 MiB in 1025 x 1024 lines; tiles of 8 rows take 10 ns of one core a line, of two 5. Chains
+    # of 64 steps as above: a core looks 64 multiply-adds ahead, 8 lines, which come after 80 ns.
+    # Rows a quarter of a page apart, 64 matrices of 16 x 1024 lines, take 6 ns; streams 1 ns, the
+    # arithmetic of a line 2: of the 8 ns between prefetchers hide 4.
+    lines, near = 1025 * 1024, 64 * 16 * 1024
+    found = fit.fit(
+        MACHINE,
+        times(
+            ticks=65536,
+            product_chain=262144,
+            product_short=65536,
+            product_madds=4718592 / 3,
+            stream_dram_all=4 * (1 << 25) / 64 / 2,
+            wide_dram=5.0 * lines,
+            wide_near=3.0 * near,
+            line_dram=3.0 * lines / 2,
+            wake_one=2000.0,
+        ),
+    )
+    assert found["core"]["madd_cycles"]["default"] == pytest.approx(0.25)
+    assert found["memory"][0]["latency_ns"] == pytest.approx(80.0)
+    assert found["core"]["followed"] == pytest.approx(0.5)
+
+
+def test_shuffles_are_told_apart_from_multiply_adds() -> None:
+    # 1 GHz. 512 x 64 x 64 in tiles of one row: 262144 steps of 8 elements at half a cycle. With 8
+    # rows 32768 steps, 1 cycle longer than 8 of 1 cycle: a quarter of the 4 of the shuffles.
+    found = fit.fit(
+        MACHINE,
+        times(
+            ticks=65536,
+            product_madds=2359296 * 8 / 3,
+            product_turned_one=262144 * 4,
+            product_block=32768 * 8,
+            product_turned=32768 * 9,
+            wake_one=2000.0,
+        ),
+    )
+    assert found["core"]["shuffle_cycles"] == pytest.approx(0.5)
+    assert found["core"]["shuffle_share"] == pytest.approx(0.25)
 
 
 def test_rates_are_three_arrays_over_the_time() -> None:
@@ -152,10 +196,11 @@ def _planted() -> Target:
         "wake_ns": 9000.0,
         "load_cycles": 0.75,
         "half_share": 0.875,
+        "followed": 1.0,
         "window": {"default": 60.0, "madd": 30.0},
         "spill_cycles": 1.25,
         "madd_cycles": {"default": 0.875, "bf16": 2.5, "f16": 5.0, "i8": 1.5},
-        "latency_cycles": {"default": 3.0, "madd": 5.0, "max": 2.0},
+        "latency_cycles": {"default": 3.0, "max": 2.0, "madd": 5.0, "bf16": 9.0, "f16": 12.0},
         "fold_cycles": {"default": 1.1, "max": 1.7},
         "scalar_cycles": 3.5,
         "point_cycles": 2.25,
@@ -167,9 +212,10 @@ def _planted() -> Target:
         if own:
             level["core_bytes_per_s"] = own
     # More than a step of two rows takes: 5 cycles of a chain at 2 GHz.
-    line = {"dram": (30.0, None), "l3": (8.0, 10.0), "l2": (4.0, 6.0)}
+    line = {"dram": (20.0, None), "l3": (8.0, 10.0), "l2": (4.0, 6.0)}
     for level in tables["memory"][:3]:
         level["line_ns"], level["set_line_ns"] = line[level["name"]]
+        level["few_line_ns"] = level["line_ns"]
     tables["vector"]["cycles_per_op"] |= {"default": 0.5, "max": 2.0, "erf": 25.0, "pow": 50.0}
     return msgspec.convert(tables, Target)
 

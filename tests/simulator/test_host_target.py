@@ -16,6 +16,7 @@ from xpu_shark.simulator.bind import BoundKernel, Context, bind
 from xpu_shark.simulator.plan import Tiling
 from xpu_shark.simulator.simulate import run_bound, simulate_kernel
 from xpu_shark.simulator.target import Target, TargetError, load
+from xpu_shark.simulator.units import core as units
 from xpu_shark.simulator.workload import Kernel, TileLevel, Work
 
 
@@ -160,7 +161,7 @@ def test_the_first_two_lines_of_each_run_are_waited_for() -> None:
     kernel = copied_columns(64, 1024, 256)
     flow = cache_traffic.traffic(kernel, Tiling((64, 256), (0,)), HOST)
     assert flow.held_bytes["dram"] == (64 * 2 + 2 * 2) * 64
-    assert flow.waits_ps == [(64 * 2 + 2 * 2) * 50_000]
+    assert [sum(wait.ps for wait in waits) for waits in flow.waits] == [(64 * 2 + 2 * 2) * 50_000]
 
 
 def skipping() -> BoundKernel:
@@ -181,17 +182,118 @@ def test_lines_that_a_stride_skips_to_are_waited_for() -> None:
     # cache.
     flow = lower_core.traffic(skipping(), Tiling((1, 64, 64), (0, 1)), HOST)
     assert flow.held_bytes["l3"] >= 64 * 32 * 64
-    assert flow.waits_ps[0] >= 64 * 32 * 10_000
+    assert sum(wait.ps for wait in flow.waits[0]) >= 64 * 32 * 10_000
+
+
+def longer(part: cache_traffic.Wait, arithmetic_ps: float) -> float:
+    """How much longer lines take than the steps in which they come."""
+    return max(0.0, part.ps - arithmetic_ps * part.share)
 
 
 def test_a_core_runs_ahead_of_lines_that_it_waits_for() -> None:
-    # Steps of one register take 4 cycles, 4096 of them 16.4 us; 2048 lines of 10 ns from the last
-    # cache and as many of 5 ns for the other half from L2 take longer: nothing is added.
+    # 4096 steps of one register take 4 cycles each. What lines from one level take beyond the
+    # steps in which they come is added.
     kernel, tiling = skipping(), Tiling((1, 64, 64), (0, 1))
-    waits = lower_core.traffic(kernel, tiling, HOST).waits_ps[0]
-    assert waits > 4096 * 4 * 1000
+    arithmetic = 4096 * 4 * 1000
+    waits = lower_core.traffic(kernel, tiling, HOST).waits[0]
+    later = sum(longer(wait, arithmetic) for wait in waits)
+    assert 0 < later < sum(wait.ps for wait in waits)
     time, _ = lower_core.estimate(kernel, tiling, msgspec.structs.replace(HOST, cores=1))
-    assert time == pytest.approx(100_000 + waits, rel=1e-3)
+    assert time == pytest.approx(100_000 + arithmetic + later, rel=1e-3)
+
+
+def cold(columns: int, tile: int = 16) -> BoundKernel:
+    """8 rows of results; a matrix of 4096 rows, more than what the last cache is taken to keep."""
+    return bind(
+        tiled(
+            matmul(8, columns, 4096),
+            distribution=(8, tile, 0),
+            vector_common_parallel=(8, tile, 0),
+            vector_reduction=(0, 0, 8),
+        ),
+        {},
+    )
+
+
+def slowest(kernel: BoundKernel, target: Target, tile: int = 16) -> cache_traffic.Wait:
+    tiling = Tiling((8, tile, 4096), (0, 1))
+    waits = cache_traffic.traffic(kernel, tiling, target).waits[0]
+    return max(waits, key=lambda wait: wait.ps)
+
+
+def with_level(place: int, **keys: object) -> Target:
+    levels = list(HOST.memory)
+    levels[place] = msgspec.structs.replace(levels[place], **keys)
+    return msgspec.structs.replace(HOST, memory=tuple(levels))
+
+
+@pytest.mark.parametrize(("window", "each_ns"), [(8.0, 300.0), (48.0, 100.0), (960.0, 50.0)])
+def test_memory_is_waited_for_as_few_lines_are_asked_for_at_a_time(
+    window: float, each_ns: float
+) -> None:
+    # A line of B is for 16 multiply-adds, two registers of 8 rows: a core that looks `window` of
+    # them ahead has asked for 1, 3 or 60 lines, which come after 300 ns; and each takes 50.
+    target = with_level(0, latency_ns=300.0)
+    assert target.core is not None
+    core = msgspec.structs.replace(target.core, window={"madd": window})
+    found = slowest(cold(1024), msgspec.structs.replace(target, core=core))
+    assert found == cache_traffic.Wait(pytest.approx(4096 * 64 * each_ns * 1000), 1.0)
+
+
+@pytest.mark.parametrize("followed", [0.25, 0.75, 1.0])
+def test_of_near_rows_prefetchers_fetch_what_was_measured(followed: float) -> None:
+    # 8 of 256 columns of 512 rows, 1024 bytes apart, and of the result what nobody foresees.
+    kernel, tiling = copied_columns(512, 256, 8), Tiling((64, 8), (0,))
+    flow = cache_traffic.traffic(kernel, tiling, changed(followed=followed))
+    assert flow.held_bytes["dram"] == (1 - followed) * 512 * 64 + 8 * 2 * 2 * 64
+
+
+def test_lines_that_meet_in_four_sets_or_one_have_their_own_cost() -> None:
+    level = msgspec.structs.replace(HOST.memory[2], few_line_ns=3.0)
+    found = [cache_traffic._line_ns(level, sets) for sets in (1, 2, 4, 8)]
+    assert found == [5.0, 4.0, 3.0, 2.0]
+    # Where nobody measured it, four sets are as quick as any.
+    found = [cache_traffic._line_ns(HOST.memory[2], sets) for sets in (1, 2, 4, 8)]
+    assert found == [5.0, 3.5, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(("share", "lines"), [(1.0, 2.0), (0.5, 1.5), (0.0, 1.0)])
+def test_the_line_behind_one_that_is_fetched_costs_a_share_of_it(
+    share: float, lines: float
+) -> None:
+    # Register tiles of 32 columns are two lines of each row.
+    two = slowest(cold(1024, tile=32), with_level(0, next_line_share=share), tile=32)
+    assert two.ps == pytest.approx(4096 * 32 * lines * 50_000)
+
+
+@pytest.mark.parametrize(("share", "each"), [(0.0, 8.0), (0.25, 9.5)])
+def test_shuffles_take_a_part_of_the_ports_of_multiply_adds(share: float, each: float) -> None:
+    # 8 multiply-adds of a cycle, and 8 elements of 0.75 that go to other lanes.
+    kernel = matmul(8, 8, 64)
+    nest = kernel.nests[0]
+    swapped = msgspec.structs.replace(nest.reads[1], map=tuple(reversed(nest.reads[1].map)))
+    reads = (nest.reads[0], swapped)
+    kernel = msgspec.structs.replace(kernel, nests=(msgspec.structs.replace(nest, reads=reads),))
+    levels = {"vector_common_parallel": (8, 8, 0), "vector_reduction": (0, 0, 8)}
+    bound = bind(tiled(kernel, distribution=(8, 8, 0), **levels), {})
+    assert cycles(bound, 8, 8, 64, target=changed(shuffle_share=share)) == pytest.approx(64 * each)
+
+
+def test_a_product_whose_tiles_do_not_divide_it_has_its_own_cost() -> None:
+    kernel = product(8, 16, 64, peeled=False)
+    assert cycles(kernel, 8, 11, 64, target=changed(ragged_cycles=0.5)) == 8 * 11 * 64 * 0.5
+
+
+def test_a_narrow_type_has_its_own_chain_and_looks_less_far_ahead() -> None:
+    # Of bf16 a multiply-add takes 4 cycles: 30 that a core looks ahead are 7.5. One sum of 64
+    # terms, 10 cycles each.
+    core = changed(
+        window={"madd": 30.0}, latency_cycles={"default": 3.0, "madd": 4.0, "bf16": 10.0}
+    ).core
+    assert core is not None
+    step = units.Product(1, 8, 64)
+    found = units.product_cycles(HOST, core, step, "bf16", 32)
+    assert found == pytest.approx(10 * 64 / (64 + 7.5))
 
 
 @pytest.mark.parametrize(("cached", "level"), [(True, "l3"), (False, "dram"), (None, "dram")])
