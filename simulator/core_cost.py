@@ -123,7 +123,7 @@ def _peeled_cycles(
 ) -> float:
     """Cycles of whole tiles, and of the smaller ones that are left along each parallel dim. At the
     end of the array their size is not known to the compiler, and what is left along the lanes
-    of a product is scalar."""
+    of a product is scalar, or masked vectors that are taken apart."""
     scalar = extents[shape.lane] < _share(nest, shape.lane) and _along_lanes(nest, shape.lane)
     choices = []
     for size, extent, free in zip(shape.tile, extents, nest.parallel, strict=True):
@@ -134,11 +134,24 @@ def _peeled_cycles(
         part = msgspec.structs.replace(shape, tile=tuple(size for size, _ in pieces))
         cut = part.tile[shape.lane] < vector_tile(nest)[shape.lane]
         if scalar and cut and nest.contraction is not None:
-            each = core.scalar_cycles
+            each = _cut_cycles(nest, target, core, part)
         else:
             each = _vector_cycles(kernel, nest, target, core, part, extents)
         total += each * prod(count for _, count in pieces)
     return total
+
+
+def _cut_cycles(nest: BoundNest, target: Target, core: Core, shape: Shape) -> float:
+    """Cycles a point of a product's tile that is cut along its lanes. Sums wider than a register
+    are masked: LLVM puts them together from single elements before each step, with the operand
+    that lies along the lanes, and takes them apart behind it."""
+    across, left = vector_tile(nest)[shape.lane], shape.tile[shape.lane]
+    if core.apart_cycles is None or across <= target.vector.lanes:
+        return core.scalar_cycles
+    sides = list(zip(shape.tile, nest.parallel, strict=True))
+    rows = prod(size for size, free in sides if free) // left
+    steps = prod(size for size, free in sides if not free)
+    return core.apart_cycles * across * (rows + steps) / (rows * left * steps)
 
 
 def _share(nest: BoundNest, dim: int) -> int:

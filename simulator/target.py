@@ -122,7 +122,9 @@ class Core(Struct, frozen=True, kw_only=True):
     element of a row that is reduced lane by lane, `spill_cycles` of one accumulator that finds no
     register, `scalar_cycles` of one step of a product that was not vectorized, `point_cycles` of
     one point of any other such loop, `ragged_cycles` of one step of a product whose tiles do not
-    divide it (`scalar_cycles` by default), `window[kind]` how many operations a core looks ahead,
+    divide it (`scalar_cycles` by default), `apart_cycles` of one element of masked sums wider than
+    a register (by default they are scalar, too), `window[kind]` how many operations a core looks
+    ahead,
     `masked_cycles` of one vector of a loop whose length no whole number of vectors fills,
     `swap_cycles` of one element that goes to another lane, `shuffle_cycles` of one in a product
     (the same by default), of which and of its multiply-adds the shorter adds `shuffle_share`,
@@ -147,6 +149,7 @@ class Core(Struct, frozen=True, kw_only=True):
     point_cycles: Rate
     masked_cycles: Rate
     ragged_cycles: Rate | None = None
+    apart_cycles: Rate | None = None
     swap_cycles: Rate
     shuffle_cycles: Rate | None = None
     shuffle_share: Annotated[float, Meta(ge=0, le=1)] = 0.0

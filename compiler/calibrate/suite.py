@@ -28,6 +28,7 @@ TICKS: Final = 1 << 15
 CHAIN_DEPTH: Final = 4096
 SHORT: Final = (512, 64)  # rows of a product, and steps of its chains, which end soon
 EDGE_ROWS: Final = 512  # of a product whose last columns are half a vector past a block
+APART_ROWS: Final = 8  # of a register tile of two vectors whose last columns are such
 REPEATS: Final = 16  # of an operation that is cheaper than loading its operands
 BESIDE: Final = 4  # chains of such operations at a time, none of which waits for itself
 BLOCK: Final = 64  # rows, columns and depth of a workgroup: its operands are in the nearest cache
@@ -117,6 +118,8 @@ def _products(machine: Machine) -> list[Kernel]:
     tile = (8, lanes)
     found.append(product("product_edge", (EDGE_ROWS, BLOCK + lanes // 2, BLOCK), tile))
     found.append(product("product_block", (EDGE_ROWS, BLOCK, BLOCK), tile))
+    apart = (EDGE_ROWS, BLOCK + lanes // 2, BLOCK)
+    found.append(product("product_apart", apart, (APART_ROWS, 2 * lanes), step=1))
     uneven = (EDGE_ROWS, lanes * 3 // 2, BLOCK)
     found.append(product("product_ragged", uneven, tile, (BLOCK, uneven[1]), peeled=False))
     turned = partial(product, size=(EDGE_ROWS, BLOCK, BLOCK), step=lanes, turned=True)

@@ -51,6 +51,7 @@ SOURCES = {
     "core.point_cycles": "each_point",
     "core.masked_cycles": "each_masked",
     "core.ragged_cycles": "product_ragged",
+    "core.apart_cycles": "product_apart",
     "core.shuffle_cycles": "product_turned_one",
     "core.shuffle_share": "product_turned",
     "core.swap_cycles": "each_swap",

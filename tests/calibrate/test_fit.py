@@ -121,6 +121,14 @@ def test_shuffles_are_told_apart_from_multiply_adds() -> None:
     assert found["core"]["shuffle_share"] == pytest.approx(0.25)
 
 
+def test_what_masked_sums_take_is_behind_a_product_of_whole_tiles() -> None:
+    # 1 GHz. 512 rows in tiles of 8, 64 steps: 4096 times 8 sums and an operand of 16 elements, at
+    # half a cycle each.
+    took = 4096 * 9 * 16 / 2
+    found = fit.fit(MACHINE, times(ticks=65536, product_block=5000, product_apart=5000 + took))
+    assert found["core"]["apart_cycles"] == pytest.approx(0.5)
+
+
 def test_rates_are_three_arrays_over_the_time() -> None:
     # Arrays of 1 MiB: 3 MiB in 96 us on one core, in 64 us on two that nobody had to wake.
     mib3 = 3 * (1 << 20)

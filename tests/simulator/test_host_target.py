@@ -279,6 +279,17 @@ def test_shuffles_take_a_part_of_the_ports_of_multiply_adds(share: float, each: 
     assert cycles(bound, 8, 8, 64, target=changed(shuffle_share=share)) == pytest.approx(64 * each)
 
 
+@pytest.mark.parametrize(("rows", "steps"), [(8, 1), (8, 8), (4, 16)])
+def test_masked_sums_wider_than_a_register_are_taken_apart(rows: int, steps: int) -> None:
+    # 16 columns a tile are two registers of 8 lanes; of the last workgroup 4 columns are there.
+    levels = {"vector_common_parallel": (rows, 16, 0), "vector_reduction": (0, 0, steps)}
+    levels["cache_parallel"] = (32, 64, 0)
+    kernel = bind(tiled(matmul(32, 68, 64), distribution=(32, 64, 0), **levels), {})
+    spent = cycles(kernel, 32, 4, 64, target=changed(apart_cycles=0.5))
+    assert spent == 0.5 * (32 // rows) * (64 // steps) * 16 * (rows + steps)
+    assert cycles(kernel, 32, 4, 64) == 32 * 4 * 64 * HOST.core.scalar_cycles
+
+
 def test_a_product_whose_tiles_do_not_divide_it_has_its_own_cost() -> None:
     kernel = product(8, 16, 64, peeled=False)
     assert cycles(kernel, 8, 11, 64, target=changed(ragged_cycles=0.5)) == 8 * 11 * 64 * 0.5
