@@ -37,6 +37,7 @@ RESIDENT = 0.25  # of the last cache: what one operand does not keep between lau
 
 # Prefetchers follow a walk inside a page of 4 KiB (Intel 64 and IA-32 Architectures Optimization
 # Reference Manual, "Data Prefetching": strides of up to 2 KiB), so three of its lines are in one.
+FEW_SETS = 4  # of the nearest cache: lines that meet in them drive each other out
 FOLLOWED_BYTES = 2048
 STARTS = 2  # lines of each contiguous run that a prefetcher has to see before it runs ahead
 ALLOCATED = 2  # a line that is written is read first, as caches allocate on a write
@@ -106,6 +107,7 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
     tensor, tile = kernel.tensors[part.access.tensor], spans(part.nest, part.loops, len(part.loops))
     neighbours = max(1, region(tensor, part.access, tile).run_bytes // line)
     sets = _sets(row_distance(tensor, part.access, tile), caches[-1])
+    single = _single(part.nest, target) if sets <= FEW_SETS else 1.0
     fetches = touches(kernel, part.nest, part.access, part.loops, caches[-1]) * part.nest.trips
     # Nobody waits for what is stored.
     in_flight = inf if part.ways > 1 else _lines_ahead(kernel, part.nest, fetches, target)
@@ -122,7 +124,7 @@ def _add(flow: Traffic, kernel: BoundKernel, part: _Operand, target: Target) -> 
         held = lines - ahead
         flow.bytes[level.name] = flow.bytes.get(level.name, 0) + ahead * line
         flow.held_bytes[level.name] = flow.held_bytes.get(level.name, 0) + held * line
-        each = max(_line_ns(level, sets), level.latency_ns / in_flight)
+        each = max(_line_ns(level, sets) * single, level.latency_ns / in_flight)
         asked = held * (1 + (neighbours - 1) * _beside(level)) / neighbours
         if asked:
             share = min(1.0, held / max(fetches, 1))
@@ -150,6 +152,15 @@ def _sets(distance: int, near: Cache) -> int:
     if distance % near.line_bytes:
         return near.sets
     return near.sets // gcd(distance // near.line_bytes, near.sets)
+
+
+def _single(nest: BoundNest, target: Target) -> float:
+    """What lines that meet in few sets take of their time where a register tile takes one term of
+    each sum at a time: they are asked for one by one, between multiply-adds."""
+    assert target.core is not None
+    sizes = zip(vector_tile(nest), nest.parallel, strict=True)
+    several = any(size > 1 for size, free in sizes if not free)
+    return 1.0 if several or nest.contraction is None else target.core.single_share
 
 
 def _beside(level: Memory) -> float:

@@ -150,6 +150,7 @@ class Core(Struct, frozen=True, kw_only=True):
     masked_cycles: Rate
     ragged_cycles: Rate | None = None
     apart_cycles: Rate | None = None
+    single_share: Annotated[float, Meta(gt=0, le=1)] = 1.0
     swap_cycles: Rate
     shuffle_cycles: Rate | None = None
     shuffle_share: Annotated[float, Meta(ge=0, le=1)] = 0.0

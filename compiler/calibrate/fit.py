@@ -92,6 +92,9 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         madds[element] = max(LEAST, (step(element, 8 * wide) - lost) / (8 * wide))
     edge = ns["product_edge"] - ns["product_block"]
     steps = suite.EDGE_ROWS * suite.BLOCK * suite.BLOCK / lanes  # of one row and one register
+    single, several = (
+        max(LEAST, _together(machine, ns[f"line_l2_{name}"], wake)) for name in ("single", "set")
+    )
     apart = ns["product_apart"] - ns["product_block"]
     summed = suite.EDGE_ROWS // suite.APART_ROWS * suite.BLOCK  # steps, with an operand's vectors
     shuffle = ns["product_turned_one"] * ghz / steps / lanes
@@ -138,6 +141,7 @@ def _core(machine: Machine, ns: Mapping[str, float], ghz: float, compare: float)
         * ghz
         / (suite.EDGE_ROWS * (lanes * 3 // 2) * suite.BLOCK),
         "apart_cycles": max(LEAST, apart * ghz / (summed * (suite.APART_ROWS + 1) * 2 * lanes)),
+        "single_share": min(1.0, single / several),
         "shuffle_cycles": shuffle,
         "shuffle_share": min(1.0, max(0.0, beside / min(shuffle * lanes, 8 * madds["default"]))),
         "swap_cycles": ns["each_swap"] * ghz / prod(suite.SWAPPED),

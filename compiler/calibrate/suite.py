@@ -200,6 +200,7 @@ def line_sizes(machine: Machine) -> dict[str, tuple[int, int, int]]:
         # (lines from row to row, rows): an odd stride goes through all sets in turn.
         "line_l2": (near.sets // 2 + 1, BEYOND * near.sets * near.ways),
         "line_l2_set": (near.sets, 3 * same // 4),
+        "line_l2_single": (near.sets, 3 * same // 4),  # one term of each sum at a time
         "line_l2_few": (3 * quarter, 3 * kept // 4),
         "line_l3": (3 * quarter, BEYOND * kept),
         "line_l3_next": (3 * quarter, BEYOND * kept),
@@ -221,7 +222,8 @@ def _lines(machine: Machine) -> list[Kernel]:
         shapes = ((1, machine.lanes), (1, 64)) if size[0] == 1 else (tile, block)
         if name == "line_l3_next":
             shapes = ((2, 2 * machine.lanes), block)
-        found.append(product(name, size, *shapes, threads=0))
+        step = 1 if name == "line_l2_single" else 8
+        found.append(product(name, size, *shapes, threads=0, step=step))
     wide, strip = (WIDE_ROWS, machine.lanes), (WIDE_ROWS, 4 * machine.lanes)
     for name, size in wide_sizes(machine).items():
         batch = near_batch(machine) if name == "wide_near" else 0

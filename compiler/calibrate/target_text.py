@@ -52,6 +52,7 @@ SOURCES = {
     "core.masked_cycles": "each_masked",
     "core.ragged_cycles": "product_ragged",
     "core.apart_cycles": "product_apart",
+    "core.single_share": "line_l2_single",
     "core.shuffle_cycles": "product_turned_one",
     "core.shuffle_share": "product_turned",
     "core.swap_cycles": "each_swap",

@@ -129,6 +129,16 @@ def test_what_masked_sums_take_is_behind_a_product_of_whole_tiles() -> None:
     assert found["core"]["apart_cycles"] == pytest.approx(0.5)
 
 
+def test_lines_asked_for_one_by_one_are_compared_with_those_asked_for_in_turns() -> None:
+    # Two cores, one of which sleeps a microsecond: 2 x 5 - 1 and 2 x 8 - 1 us.
+    found = fit.fit(
+        MACHINE,
+        times(line_l2_single=5000, line_l2_set=8000, wake_one=2000.0, wake_all=2000.0),
+    )
+    wake = found["core"]["wake_ns"]
+    assert found["core"]["single_share"] == pytest.approx((10_000 - wake) / (16_000 - wake))
+
+
 def test_rates_are_three_arrays_over_the_time() -> None:
     # Arrays of 1 MiB: 3 MiB in 96 us on one core, in 64 us on two that nobody had to wake.
     mib3 = 3 * (1 << 20)

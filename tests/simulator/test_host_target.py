@@ -202,14 +202,14 @@ def test_a_core_runs_ahead_of_lines_that_it_waits_for() -> None:
     assert time == pytest.approx(100_000 + arithmetic + later, rel=1e-3)
 
 
-def cold(columns: int, tile: int = 16) -> BoundKernel:
+def cold(columns: int, tile: int = 16, step: int = 8) -> BoundKernel:
     """8 rows of results; a matrix of 4096 rows, more than what the last cache is taken to keep."""
     return bind(
         tiled(
             matmul(8, columns, 4096),
             distribution=(8, tile, 0),
             vector_common_parallel=(8, tile, 0),
-            vector_reduction=(0, 0, 8),
+            vector_reduction=(0, 0, step),
         ),
         {},
     )
@@ -255,6 +255,19 @@ def test_lines_that_meet_in_four_sets_or_one_have_their_own_cost() -> None:
     # Where nobody measured it, four sets are as quick as any.
     found = [cache_traffic._line_ns(HOST.memory[2], sets) for sets in (1, 2, 4, 8)]
     assert found == [5.0, 3.5, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "step", "share"),
+    [(1024, 1, 0.5), (1024, 8, 1.0), (1040, 1, 1.0)],  # one set of 8, and all of them
+)
+def test_lines_of_one_set_that_are_asked_for_one_by_one_take_a_share(
+    columns: int, step: int, share: float
+) -> None:
+    plain, single = (
+        slowest(cold(columns, step=step), changed(single_share=each)) for each in (1.0, 0.5)
+    )
+    assert single.ps == pytest.approx(share * plain.ps)
 
 
 @pytest.mark.parametrize(("share", "lines"), [(1.0, 2.0), (0.5, 1.5), (0.0, 1.0)])
