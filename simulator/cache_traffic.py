@@ -37,8 +37,8 @@ RESIDENT = 0.25  # of the last cache: what one operand does not keep between lau
 
 # Prefetchers follow a walk inside a page of 4 KiB (Intel 64 and IA-32 Architectures Optimization
 # Reference Manual, "Data Prefetching": strides of up to 2 KiB), so three of its lines are in one.
-FEW_SETS = 4  # of the nearest cache: lines that meet in them drive each other out
 FOLLOWED_BYTES = 2048
+FEW_SETS = 4  # of the nearest cache: lines that meet in them drive each other out
 STARTS = 2  # lines of each contiguous run that a prefetcher has to see before it runs ahead
 ALLOCATED = 2  # a line that is written is read first, as caches allocate on a write
 
@@ -90,8 +90,7 @@ def traffic(kernel: BoundKernel, tiling: Tiling, target: Target) -> Traffic:
                 continue
             seen.add(access.tensor)
             followed = 1.0 if written else target.core.followed
-            far = _foreseen(kernel, nest, access, loops, tiling, target, followed)
-            foreseen = _foreseen(kernel, nest, access, loops, tiling, target)
+            foreseen, far = _foreseen(kernel, nest, access, loops, tiling, target, followed)
             near = _near(kernel, access, target, foreseen=foreseen > 0 or written)
             ways = ALLOCATED if written else 1
             turning = _summing(nest, loops) if written else loops
@@ -209,27 +208,28 @@ def _foreseen(
     loops: tuple[Loop, ...],
     tiling: Tiling,
     target: Target,
-    followed: float = 1.0,
-) -> float:
-    """Share of the lines that are there in time: none, where the innermost loop that moves the
-    operand is not walked as prefetchers follow, or the lines that a register tile is at are driven
-    out by the others; of near rows those that are `followed`; else all but the first of each run
-    in a row."""
+    followed: float,
+) -> tuple[float, float]:
+    """Share of the lines that are there in time, from a cache of the core's own and from further
+    away: none, where the innermost loop that moves the operand is not walked as prefetchers follow,
+    or the lines that a register tile is at are driven out by the others; of near rows all, or from
+    further away those that are `followed`; else all but the first of each run in a row."""
+    none = 0.0, 0.0
     if access.map and access.map[-1].indirect:
-        return 0.0
+        return none
     dims = {dim for index in access.map for dim, _ in index.terms}
     moving = [loop for loop in loops if loop.dim in dims and loop.trips > 1]
     if moving and not _followed(kernel, access, moving[-1]):
-        return 0.0
+        return none
     near = _cache(target.memory[-1], target.memory[-1].burst_bytes)
     if pressure(kernel, nest, access, loops, len(loops), near) > 1:
-        return 0.0
+        return none
     tensor, share = kernel.tensors[access.tensor], tuple(tiling.tile[a] for a in nest.axes)
     run = max(1, region(tensor, access, share).run_bytes)
     begun = max(0.0, 1 - STARTS * near.line_bytes / run)
     if row_distance(tensor, access, share) >= FOLLOWED_BYTES:
-        return begun
-    return max(begun, followed)
+        return begun, begun
+    return 1.0, max(begun, followed)
 
 
 def _followed(kernel: BoundKernel, access: Access, loop: Loop) -> bool:

@@ -144,14 +144,16 @@ def _peeled_cycles(
 def _cut_cycles(nest: BoundNest, target: Target, core: Core, shape: Shape) -> float:
     """Cycles a point of a product's tile that is cut along its lanes. Sums wider than a register
     are masked: LLVM puts them together from single elements before each step, with the operand
-    that lies along the lanes, and takes them apart behind it."""
+    that lies along the lanes, and takes them apart behind it. The multiply-adds are those of the
+    whole tile."""
     across, left = vector_tile(nest)[shape.lane], shape.tile[shape.lane]
     if core.apart_cycles is None or across <= target.vector.lanes:
         return core.scalar_cycles
     sides = list(zip(shape.tile, nest.parallel, strict=True))
     rows = prod(size for size, free in sides if free) // left
     steps = prod(size for size, free in sides if not free)
-    return core.apart_cycles * across * (rows + steps) / (rows * left * steps)
+    apart = core.apart_cycles * across * (rows + steps) / (rows * left * steps)
+    return max(apart, core.madd_cycles["default"] * across / left / target.vector.lanes)
 
 
 def _share(nest: BoundNest, dim: int) -> int:

@@ -52,13 +52,13 @@ class Grid(msgspec.Struct, frozen=True):
 def waves(kernel: BoundKernel, tiling: Tiling, cores: int) -> tuple[Wave, ...]:
     """All tiles in waves of at most `cores`, whole tiles first, edges last."""
     looped = [axis for axis in tiling.order if tiling.tile[axis] < kernel.axes[axis].extent]
-    choices = [_pieces(kernel.axes[axis].extent, tiling.tile[axis]) for axis in looped]
+    choices = [pieces(kernel.axes[axis].extent, tiling.tile[axis]) for axis in looped]
     queue: list[Variant] = []
-    for pieces in product(*choices):
+    for choice in product(*choices):
         extents = [axis.extent for axis in kernel.axes]
-        for axis, (size, _) in zip(looped, pieces, strict=True):
+        for axis, (size, _) in zip(looped, choice, strict=True):
             extents[axis] = size
-        queue.append(Variant(tuple(extents), prod(count for _, count in pieces)))
+        queue.append(Variant(tuple(extents), prod(count for _, count in choice)))
     return pack(queue, cores)
 
 
@@ -78,7 +78,7 @@ def grid(kernel: BoundKernel, tiling: Tiling, cores: int) -> Grid:
     return Grid(axes, tiles, tuple(cover))
 
 
-def _pieces(extent: int, tile: int) -> list[tuple[int, int]]:
+def pieces(extent: int, tile: int) -> list[tuple[int, int]]:
     """(size, count) of whole tiles, then of the edge."""
     whole, edge = divmod(extent, tile)
     return [piece for piece in ((tile, whole), (edge, 1)) if piece[0] and piece[1]]

@@ -178,18 +178,18 @@ class _Lowering:
                     key = (access.tensor, *depends_on(nest, access))
                     use = found.setdefault(key, Use(number, access, {}, {}))
                     use.nest = number if written else use.nest
-                    streams = self._streams(nest)
+                    streams = self._streams(number)
                     for stream in streams[-1:] if written else streams:
                         use.first.setdefault(stream, place[number])
                         use.last[stream] = place[number]
         return found
 
-    def _streams(self, nest: BoundNest) -> tuple[str, ...]:
+    def _streams(self, number: int) -> tuple[str, ...]:
         """Streams that a nest's instructions are on. A nest without work only stores, but where
         what it writes stays."""
+        nest = self.kernel.nests[number]
         if names := units(nest, self.target):
             return names
-        number = self.kernel.nests.index(nest)
         leaves = any(self.residency.moves(number, access, written=True) for access in nest.writes)
         return (self.stores[0] if leaves and nest not in self.copies else nest_code.COPIER,)
 
@@ -319,7 +319,7 @@ class _Lowering:
         emitter = self.emitter
         for tensor, producer, reader, first, last in self._handed(place):
             nest = self.kernel.nests[producer]
-            source = self._streams(nest)[-1]
+            source = self._streams(producer)[-1]
             if source == reader:
                 continue
             key = (*path, "local", tensor, producer, reader)
@@ -343,7 +343,7 @@ class _Lowering:
                     continue
                 if place[producer] == place[number]:
                     continue
-                for reader in self._streams(nest):
+                for reader in self._streams(number):
                     key = (access.tensor, producer, reader)
                     spans.setdefault(key, []).append(place[number])
         for (tensor, producer, reader), steps in spans.items():

@@ -210,18 +210,10 @@ class Residency:
         tiling, axes = self.tiling, self.kernel.axes
         if self.target.execution == "waves":
             moved = moved.union(tiling.order)
-        parts = (
-            tiling.tile[axis]
-            if axis in walked
-            else tiling.transfer[axis]
-            if axis in moved
-            else None
-            for axis in nest.axes
-        )
-        extents = [
-            axes[axis].extent if part is None else min(part, axes[axis].extent)
-            for axis, part in zip(nest.axes, parts, strict=True)
-        ]
+        parts = {axis: tiling.transfer[axis] for axis in moved if axis >= 0}
+        parts |= {axis: tiling.tile[axis] for axis in walked}
+        wholes = [axes[axis].extent for axis in nest.axes]
+        extents = [min(parts.get(a, n), n) for a, n in zip(nest.axes, wholes, strict=True)]
         return region(self.kernel.tensors[access.tensor], access, extents).bytes
 
 

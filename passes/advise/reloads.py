@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import product
 from math import prod
 
+from xpu_shark.simulator import gang
 from xpu_shark.simulator.bind import BoundKernel
 from xpu_shark.simulator.element_type import storage_bytes
 from xpu_shark.simulator.estimate import Operand, operands
@@ -47,7 +48,7 @@ def _there(kernel: BoundKernel, tiling: Tiling, target: Target, use: Operand) ->
     nest, tensor = kernel.nests[use.nest], kernel.tensors[use.access.tensor]
     looped = {*use.loops, *(tiling.order if target.execution == "waves" else ())}
     pieces = [
-        _pieces(extent, tiling.transfer[axis]) if axis in looped else [(extent, 1)]
+        gang.pieces(extent, tiling.transfer[axis]) if axis in looped else [(extent, 1)]
         for axis, extent in zip(nest.axes, nest.extents, strict=True)
     ]
     asked, whole = 0, 0
@@ -56,12 +57,6 @@ def _there(kernel: BoundKernel, tiling: Tiling, target: Target, use: Operand) ->
         asked += region(tensor, use.access, sizes).bytes * prod(counts)
         whole += use.own * prod(counts)
     return asked / max(whole, 1)
-
-
-def _pieces(extent: int, size: int) -> list[tuple[int, int]]:
-    """(size, how many) of whole tiles, then of the edge."""
-    whole, edge = divmod(extent, min(size, extent))
-    return [piece for piece in ((min(size, extent), whole), (edge, 1)) if piece[0]]
 
 
 def worst_first(kernel: BoundKernel, times: Mapping[int, float]) -> list[int]:

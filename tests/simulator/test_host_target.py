@@ -301,6 +301,9 @@ def test_masked_sums_wider_than_a_register_are_taken_apart(rows: int, steps: int
     spent = cycles(kernel, 32, 4, 64, target=changed(apart_cycles=0.5))
     assert spent == 0.5 * (32 // rows) * (64 // steps) * 16 * (rows + steps)
     assert cycles(kernel, 32, 4, 64) == 32 * 4 * 64 * HOST.core.scalar_cycles
+    # However quick that is, the tile's multiply-adds remain: two registers for each row and term.
+    least = cycles(kernel, 32, 4, 64, target=changed(apart_cycles=1e-6))
+    assert least == pytest.approx(32 * 64 * 2 * HOST.core.madd_cycles["default"])
 
 
 def test_a_product_whose_tiles_do_not_divide_it_has_its_own_cost() -> None:
